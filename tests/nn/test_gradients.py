@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
 from lowrankgcn.nn import ACTIVATIONS, GCN, ReducedOrderGCN, gradients, train
-from lowrankgcn.nn.problem import PropagatedRows, TrainingProblem
+from lowrankgcn.nn.gradients import PropagatedRows, TrainingProblem
 from tests import nn_problems as cases
 from tests.nn_problems import DOUBLE, low_rank
 from tests.problems import calm_blas  # noqa: F401
@@ -95,7 +95,7 @@ def test_products_with_many_nodes(monkeypatch: pytest.MonkeyPatch, kind: Any) ->
 
 @pytest.mark.parametrize("widths", [(3, 4, 2), (3, 4, 5, 2)])
 def test_rows_too_many_to_store(monkeypatch: pytest.MonkeyPatch, widths: tuple[int, ...]) -> None:
-    monkeypatch.setattr("lowrankgcn.nn.problem._STORED_ENTRIES", 0)
+    monkeypatch.setattr("lowrankgcn.nn.gradients._STORED_ENTRIES", 0)
     kernels = [cases.kernel("dense"), cases.kernel("polynomial, landmarks")]
     network = GCN(kernels, widths, bias=True, dtype=DOUBLE)
     check(network)
@@ -142,7 +142,7 @@ def test_reduced_order_problem_does_not_grow_with_n() -> None:
         X, labels = torch.tensor(incidence, dtype=torch.float32), torch.eye(2)
         problem = TrainingProblem(network, X, torch.tensor([0, 1]), labels, torch.full((2,), 0.5))
         assert problem.readout[0].tall is None and problem.features.shape == (3, 3)
-        sizes.append(problem.work)
+        sizes.append(problem.features.numel())
     assert sizes[0] == sizes[1]
 
 

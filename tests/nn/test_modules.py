@@ -87,7 +87,7 @@ def test_devices(kind: type[Any]) -> None:
 
 def test_layers_share_one_propagation() -> None:
     network = GCN(low_rank(["heat", "linear"]), (3, 4, 4, 2))
-    assert all(conv.propagations is network.propagations for conv in network.convs)
+    assert all(list(conv.propagations) == list(network.propagations) for conv in network.convs)
     # U (9×4) once, φ(Λ) per filter, however many layers.
     assert sum(buffer.numel() for buffer in network.buffers()) == 9 * 4 + 2 * 4
     reduced = ReducedOrderGCN(low_rank(["heat", "linear"]), (3, 4, 4, 2))
@@ -284,16 +284,16 @@ def test_malformed_convolutions() -> None:
 
 
 def test_malformed_reductions() -> None:
-    with pytest.raises(ValueError, match=r"^kernels: expected kernels with a rank, got form 'de"):
+    with pytest.raises(
+        ValueError, match=r"^kernels: expected kernels with a rank.* got \['dense'\]"
+    ):
         ReducedOrderGCN(cases.kernel("dense"), (3, 2))
-    with pytest.raises(ValueError, match=r"^kernels: expected kernels with a rank, got .*Lapl"):
+    with pytest.raises(ValueError, match=r"^kernels: expected kernels with a rank.* got \['Lapl"):
         ReducedOrderGCN(cases.points(), (3, 2))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"^kernels: expected kernels of the same eigenpairs"):
+    with pytest.raises(
+        ValueError, match=r"^kernels: expected kernels .*, of one lowrankgcn.kernel"
+    ):
         ReducedOrderGCN([low_rank("heat"), low_rank("linear")], (3, 2))
     network = ReducedOrderGCN(low_rank(), (3, 2))
     with pytest.raises(ValueError, match=r"^X: expected a dense tensor of shape \(9, 3\)"):
         network.reduce(torch.ones(4, 3))
-    with pytest.raises(
-        ValueError, match=r"^coefficients: expected a dense tensor of shape \(4, 3\)"
-    ):
-        network.decode(torch.ones(9, 3))

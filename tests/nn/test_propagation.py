@@ -21,7 +21,6 @@ from lowrankgcn.nn import (
     as_propagation,
     as_propagations,
     propagation,
-    to_torch,
 )
 from lowrankgcn.operators import DiagonalPlusLowRank, MatrixFactor, MatrixOperator, ScaledFactor
 from lowrankgcn.spectral import filters
@@ -145,7 +144,7 @@ def test_numpy_multiplies_factors_too_large_to_store(monkeypatch: pytest.MonkeyP
     K = cases.kernel("structured landmarks")
     X = cases.features(K.n, 2).requires_grad_()
     stored = as_propagation(K, dtype=torch.float64)
-    monkeypatch.setattr(to_torch, "_STORED_ENTRIES", 10)
+    monkeypatch.setattr(propagation, "_STORED_ENTRIES", 10)
     evaluated: Any = as_propagation(K, dtype=torch.float64)
     assert type(evaluated).__name__ == "NumpyMatrix"
     index = torch.tensor([3, 1])
@@ -175,7 +174,6 @@ def test_products_by_numpy_propagate_nan() -> None:
 
 
 def test_sparse_products_do_not_warn() -> None:
-    propagation._suppress_beta_warning.cache_clear()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         module = as_propagation(cases.kernel("affine, codes"))

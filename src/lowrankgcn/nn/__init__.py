@@ -5,9 +5,8 @@ that any training loop can use. Kernels are buffers that move with ``.to(device)
 of the ``state_dict``. :func:`train` has a loop of its own: explicit gradients, all restarts in one
 batch.
 
-Modules in the order of the data flow: ``propagation`` (kernels) → ``to_torch`` → ``layers`` →
-``modules`` (networks) → ``problem`` (exact savings) → ``gradients`` → ``optimizers`` → ``training``
-→ ``record``.
+Modules in the order of the data flow: ``propagation`` (kernels) → ``modules`` (layers and networks)
+→ ``gradients`` (exact savings, explicit gradients) → ``training``.
 
 >>> import lowrankgcn as lg
 >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
@@ -39,26 +38,22 @@ try:
 except ModuleNotFoundError:
     raise ModuleNotFoundError(TORCH_MISSING, name="torch") from None
 
-from lowrankgcn.nn.gradients import ExplicitGradients
-from lowrankgcn.nn.layers import ACTIVATIONS, SpectralConv
-from lowrankgcn.nn.modules import GCN, Network, ReducedOrderGCN
-from lowrankgcn.nn.optimizers import Adam, GradientDescent, Optimizer
-from lowrankgcn.nn.problem import ProjectedFeatures, TrainingProblem
-from lowrankgcn.nn.propagation import Propagation, SpectralPropagation
+from lowrankgcn.nn.gradients import ExplicitGradients, ProjectedFeatures, TrainingProblem
+from lowrankgcn.nn.modules import ACTIVATIONS, GCN, Network, ReducedOrderGCN, SpectralConv
+from lowrankgcn.nn.propagation import (
+    Propagation,
+    SpectralPropagation,
+    as_propagation,
+    as_propagations,
+)
 from lowrankgcn.nn.pyg import PygTask, from_pyg, to_pyg
-from lowrankgcn.nn.record import TrainingRecord
-from lowrankgcn.nn.threads import limit_threads
-from lowrankgcn.nn.to_torch import as_propagation, as_propagations
-from lowrankgcn.nn.training import train
+from lowrankgcn.nn.training import TrainingRecord, limit_threads, train
 
 __all__ = [
     "ACTIVATIONS",
     "GCN",
-    "Adam",
     "ExplicitGradients",
-    "GradientDescent",
     "Network",
-    "Optimizer",
     "ProjectedFeatures",
     "Propagation",
     "PygTask",

@@ -13,7 +13,7 @@ A GCN with a low-rank kernel is the paper's L-GCN; only the reduced-order networ
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, final
@@ -21,24 +21,175 @@ from typing import Any, final
 import torch
 from torch import Tensor, nn
 
-from lowrankgcn._validation import invalid, positive_float, positive_int
-from lowrankgcn.nn.layers import (
-    Activation,
-    SpectralConv,
-    as_activation,
-    as_index,
-    check_block,
-    convolve,
-)
+from lowrankgcn._validation import choice, invalid, node_index, positive_float, positive_int
 from lowrankgcn.nn.propagation import (
-    DenseMatrix,
-    LowRankPropagation,
     Propagation,
     SpectralPropagation,
+    as_operators,
+    as_propagations,
+    check_dtype,
 )
-from lowrankgcn.nn.to_torch import as_operators, as_propagations, check_dtype
 from lowrankgcn.operators import SymmetricOperator
-from lowrankgcn.spectral.kernel import Kernel
+
+#: Named activations.
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "relu": nn.ReLU,
+    "leaky-relu": nn.LeakyReLU,
+    "elu": nn.ELU,
+    "tanh": nn.Tanh,
+    "sigmoid": nn.Sigmoid,
+    "softplus": nn.Softplus,
+    "identity": nn.Identity,
+}
+
+
+@final
+class SpectralConv(nn.Module):
+    r"""Graph convolution with fixed kernels and trained weights.
+
+    .. math:: X' = \sum_{k=1}^{K} \mathcal{K}^{(k)} X \Theta^{(k)} + \mathbf{1} b^T
+
+    (equation 2 without its activation; the bias b is an addition to the paper).
+
+    Parameters
+    ----------
+    kernels : Kernel, sequence of Kernel, Propagation or ModuleList of Propagation
+        The K kernels. Modules are not copied, so that several layers can share them.
+    in_width, out_width : int
+        Numbers of features N_in and N_out.
+    bias : bool
+        Whether to add b.
+    dtype : torch.float32 or torch.float64
+        Type of weights and kernels; modules given as `kernels` keep theirs.
+    generator : torch.Generator, optional
+        Source of the initial weights; torch's global one when omitted.
+
+    Attributes
+    ----------
+    weight : (K, N_in, N_out) Parameter
+    bias : (N_out,) Parameter or None
+    propagations : ModuleList
+        The kernels as modules. Their buffers are not part of the ``state_dict``.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong type or size.
+
+    See Also
+    --------
+    GCN : Network of such layers.
+    lowrankgcn.kernel : Builds kernels.
+
+    Notes
+    -----
+    The weights of each kernel start uniform in :math:`\pm\sqrt{6/(N_{in}+N_{out})}` (Glorot,
+    section A4.3), the bias at zero.
+
+    Kernels are applied before or after the weights, whichever is narrower: K products of a kernel
+    with min(N_in, N_out) columns, and O(n K N_in N_out) for the weights.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg, torch
+    >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
+    >>> conv = lg.nn.SpectralConv(lg.kernel(L, "linear"), 4, 2, bias=True)
+    >>> conv(torch.ones(3, 4), rows=[0, 2]).shape
+    torch.Size([2, 2])
+    """
+
+    propagations: Sequence[Propagation]
+    weight: nn.Parameter
+    bias: nn.Parameter | None
+
+    def __init__(
+        self,
+        kernels: SymmetricOperator | Sequence[SymmetricOperator] | Propagation | nn.ModuleList,
+        in_width: int,
+        out_width: int,
+        *,
+        bias: bool = False,
+        dtype: torch.dtype = torch.float32,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        self.in_width = positive_int(in_width, "in_width")
+        self.out_width = positive_int(out_width, "out_width")
+        if not isinstance(bias, bool):
+            raise invalid("bias", "True or False", repr(bias))
+        if generator is not None and not isinstance(generator, torch.Generator):
+            raise invalid("generator", "a torch.Generator or None", repr(generator))
+        self.propagations = as_propagations(kernels, dtype=dtype)  # type: ignore[assignment]
+        shape = (len(self.propagations), self.in_width, self.out_width)
+        self.weight = nn.Parameter(torch.empty(shape, dtype=dtype))
+        self.bias = nn.Parameter(torch.empty(self.out_width, dtype=dtype)) if bias else None
+        self.reset_parameters(generator)
+
+    def draw_weight(self, generator: torch.Generator | None = None) -> Tensor:
+        """Draw initial weights.
+
+        They are drawn in float64 on the generator's device and rounded, so that a seed gives the
+        same weights in every precision.
+        """
+        bound = math.sqrt(6.0 / (self.in_width + self.out_width))
+        source = torch.device("cpu") if generator is None else generator.device
+        drawn = torch.empty(self.weight.shape, dtype=torch.float64, device=source)
+        return drawn.uniform_(-bound, bound, generator=generator).to(self.weight)
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw new weights and set the bias to zero."""
+        with torch.no_grad():
+            self.weight.copy_(self.draw_weight(generator))
+            if self.bias is not None:
+                self.bias.zero_()
+
+    def convolve(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Compute Σ_k 𝒦^(k) X Θ^(k), or selected rows of it, without the bias."""
+        if self.in_width <= self.out_width:
+            parts = [propagate(X, rows) for propagate in self.propagations]
+            return torch.cat(parts, dim=1) @ self.weight.flatten(0, 1)
+        pairs = zip(self.propagations, self.weight, strict=True)
+        first, *others = (propagate(X @ part, rows) for propagate, part in pairs)
+        return sum(others, first)
+
+    def forward(self, X: Tensor, rows: Any = None) -> Tensor:
+        """Compute Σ_k 𝒦^(k) X Θ^(k) + 1bᵀ, or selected rows of it.
+
+        Parameters
+        ----------
+        X : (n, N_in) Tensor
+        rows : (p,) integers or (n,) mask, optional
+            Rows of the result to compute; all when omitted.
+
+        Returns
+        -------
+        (n, N_out) or (p, N_out) Tensor
+        """
+        n = self.propagations[0].n
+        _check_block(X, n, self.in_width, self.weight.dtype)
+        product = self.convolve(X, as_index(rows, n, X.device))
+        return product if self.bias is None else product + self.bias
+
+    def extra_repr(self) -> str:
+        """Return widths, number of kernels and bias for the printed network."""
+        widths = f"{self.in_width} → {self.out_width}"
+        return f"{widths}, kernels={len(self.propagations)}, bias={self.bias is not None}"
+
+
+def as_index(index: Any, n: int, device: torch.device, name: str = "rows") -> Any:
+    """Return integers or a mask as an index tensor into ``range(n)``; None remains."""
+    if index is None:
+        return None
+    array = index.detach().cpu().numpy() if isinstance(index, Tensor) else index
+    return torch.as_tensor(node_index(array, name, n), dtype=torch.long, device=device)
+
+
+def _check_block(X: Any, n: int, width: int, dtype: torch.dtype) -> None:
+    """Reject anything but a dense tensor (n, width) of the network's data type."""
+    strided = isinstance(X, Tensor) and X.layout == torch.strided
+    if not strided or X.shape != (n, width) or X.dtype != dtype:
+        got = f"{X.dtype} of shape {tuple(X.shape)}" if strided else type(X).__name__
+        raise invalid("X", f"a dense tensor of shape ({n}, {width}) and type {dtype}", got)
 
 
 class _SharedKernels(tuple[SymmetricOperator, ...]):
@@ -48,7 +199,7 @@ class _SharedKernels(tuple[SymmetricOperator, ...]):
         return self
 
 
-class Network(nn.Module, ABC):
+class Network(nn.Module):
     """Base class of both networks.
 
     Attributes
@@ -89,7 +240,7 @@ class Network(nn.Module, ABC):
         kernels: SymmetricOperator | Sequence[SymmetricOperator],
         widths: Sequence[int],
         *,
-        activation: Activation = "relu",
+        activation: str | Callable[[Tensor], Tensor] = "relu",
         bias: bool = False,
         dropout: float = 0.0,
         dtype: torch.dtype = torch.float32,
@@ -97,16 +248,22 @@ class Network(nn.Module, ABC):
     ) -> None:
         super().__init__()
         check_dtype(dtype)
+        if isinstance(widths, str) or not isinstance(widths, Sequence) or len(widths) < 2:
+            raise invalid("widths", "a sequence of at least two integers", repr(widths))
         self.kernels = _SharedKernels(as_operators(kernels))
-        self.widths = _checked_widths(widths)
+        self.widths = tuple(positive_int(width, "widths") for width in widths)
         shared = self._convert_kernels(dtype)
         self.propagations = shared  # type: ignore[assignment]
         self.convs = nn.ModuleList(  # type: ignore[assignment]
             SpectralConv(shared, before, after, bias=bias, dtype=dtype, generator=generator)
             for before, after in pairwise(self.widths)
         )
-        self.activation = as_activation(activation)
         self.activation_name = activation if isinstance(activation, str) else None
+        if isinstance(activation, str):
+            activation = ACTIVATIONS[choice(activation, "activation", ACTIVATIONS)]()
+        if isinstance(activation, type) or not callable(activation):
+            raise invalid("activation", "a name, a Module or a function", repr(activation))
+        self.activation = activation
         self.dropout = nn.Dropout(positive_float(dropout, "dropout", zero=True, below=1.0))
 
     @property
@@ -129,19 +286,30 @@ class Network(nn.Module, ABC):
         for conv in self.convs:
             conv.reset_parameters(generator)
 
-    @abstractmethod
     def forward(self, X: Tensor, rows: Any = None) -> Tensor:
-        """Compute the logits of all nodes or of selected ones."""
+        """Compute the logits of all nodes or of selected ones.
 
-    @abstractmethod
-    def _convert_kernels(self, dtype: torch.dtype) -> nn.ModuleList:
-        """Return the kernels as modules."""
+        Parameters
+        ----------
+        X : (n, N_0) Tensor
+        rows : (p,) integers or (n,) mask, optional
+
+        Returns
+        -------
+        (n, N_L) or (p, N_L) Tensor
+        """
+        logits: Tensor = self.convs[-1](self._hidden(X), rows)
+        return logits
 
     def _hidden(self, X: Tensor) -> Tensor:
         """Compute X^(L−1) from X^(0)."""
         for conv in self.convs[:-1]:
             X = self.dropout(self.activation(conv(X)))
         return X
+
+    def _convert_kernels(self, dtype: torch.dtype) -> nn.ModuleList:
+        """Return the kernels as modules."""
+        return as_propagations(self.kernels, dtype=dtype)
 
 
 @final
@@ -201,24 +369,6 @@ class GCN(Network):
     >>> sorted(network.state_dict())
     ['convs.0.weight', 'convs.1.weight']
     """
-
-    def forward(self, X: Tensor, rows: Any = None) -> Tensor:
-        """Compute the logits of all nodes or of selected ones.
-
-        Parameters
-        ----------
-        X : (n, N_0) Tensor
-        rows : (p,) integers or (n,) mask, optional
-
-        Returns
-        -------
-        (n, N_L) or (p, N_L) Tensor
-        """
-        logits: Tensor = self.convs[-1](self._hidden(X), rows)
-        return logits
-
-    def _convert_kernels(self, dtype: torch.dtype) -> nn.ModuleList:
-        return as_propagations(self.kernels, dtype=dtype)
 
 
 @final
@@ -285,68 +435,42 @@ class ReducedOrderGCN(Network):
 
     def reduce(self, X: Tensor) -> Tensor:
         """Compute U_rᵀ X, shape (r, N_0), for X of shape (n, N_0)."""
-        check_block(X, self.n_nodes, self.widths[0], self.dtype)
+        _check_block(X, self.n_nodes, self.widths[0], self.dtype)
         return self.eigenvectors.T @ X
 
     def forward(self, X: Tensor, rows: Any = None) -> Tensor:
-        """Compute the logits of all nodes or of selected ones.
-
-        Parameters
-        ----------
-        X : (n, N_0) Tensor
-        rows : (p,) integers or (n,) mask, optional
-
-        Returns
-        -------
-        (n, N_L) or (p, N_L) Tensor
-        """
-        return self.decode(self.reduce(X), rows)
-
-    def decode(self, coefficients: Tensor, rows: Any = None) -> Tensor:
-        """Compute the logits from the reduced input U_rᵀX, shape (r, N_0)."""
-        check_block(coefficients, self.rank, self.widths[0], self.dtype, "coefficients")
-        last = self.convs[-1]
-        spectral = convolve(self.propagations, self._hidden(coefficients), last.weight)
-        U = self.eigenvectors
-        U = U if rows is None else U[as_index(rows, self.n_nodes, U.device)]
-        return U @ spectral if last.bias is None else U @ spectral + last.bias
+        """Compute the logits of all nodes or of selected ones, see :meth:`GCN.forward`."""
+        last, index = self.convs[-1], as_index(rows, self.n_nodes, self.eigenvectors.device)
+        U = self.eigenvectors if index is None else self.eigenvectors[index]
+        logits = U @ last.convolve(self._hidden(self.reduce(X)))
+        return logits if last.bias is None else logits + last.bias
 
     def _convert_kernels(self, dtype: torch.dtype) -> nn.ModuleList:
-        for operator in self.kernels:
-            if not isinstance(operator, Kernel) or operator.eigenpairs is None:
-                form = getattr(operator, "form", type(operator).__name__)
-                raise invalid("kernels", "kernels with a rank", f"form {form!r}")
         kernels: tuple[Any, ...] = self.kernels
-        vectors = [kernel.eigenpairs.eigenvectors for kernel in kernels]
-        if any(other is not vectors[0] for other in vectors):
-            got = "different ones; give lowrankgcn.kernel the filters as one list"
-            raise invalid("kernels", "kernels of the same eigenpairs", got)
+        U = _shared_eigenvectors(kernels)
+        if U is None:
+            got = [getattr(kernel, "form", type(kernel).__name__) for kernel in kernels]
+            expected = "kernels with a rank, of one lowrankgcn.kernel(laplacian, filters, rank=…)"
+            raise invalid("kernels", expected, got)
         # Nothing writes to the buffer, and a copy would be most of the memory of the network.
-        U = vectors[0] if vectors[0].flags.writeable else vectors[0].copy()
-        buffer = torch.as_tensor(U, dtype=dtype)
+        buffer = torch.as_tensor(U if U.flags.writeable else U.copy(), dtype=dtype)
         self.register_buffer("eigenvectors", buffer, persistent=False)
         return nn.ModuleList(SpectralPropagation(kernel.response, dtype) for kernel in kernels)
 
 
+def _shared_eigenvectors(kernels: Sequence[Any]) -> Any:
+    """Return the eigenvectors of kernels with the same eigenpairs, otherwise None."""
+    pairs: list[Any] = [getattr(kernel, "eigenpairs", None) for kernel in kernels]
+    if any(each is None or each.eigenvectors is not pairs[0].eigenvectors for each in pairs):
+        return None
+    return pairs[0].eigenvectors
+
+
 def common_eigenvectors(network: Network) -> tuple[Tensor, list[Tensor]] | None:
-    """Return U (n, r) and the φ_k (r,) if all kernels are U φ_k Uᵀ with the same stored U."""
+    """Return U (n, r) and the φ_k (r,) if all kernels are U φ_k Uᵀ with the same U."""
     modules: Sequence[Any] = network.propagations
     if isinstance(network, ReducedOrderGCN):
         return network.eigenvectors, [module.response for module in modules]
-    for module in modules:
-        if not isinstance(module, LowRankPropagation) or module.offset is not None:
-            return None
-        if not isinstance(module.factor, DenseMatrix) or module.factor is not modules[0].factor:
-            return None
-        if module.core is None or module.core.ndim > 1:
-            return None
+    if _shared_eigenvectors(network.kernels) is None:
+        return None
     return modules[0].factor.matrix, [module.core for module in modules]
-
-
-def _checked_widths(widths: Any) -> tuple[int, ...]:
-    if isinstance(widths, str) or not isinstance(widths, Sequence):
-        raise invalid("widths", "a sequence of integers", type(widths).__name__)
-    checked = tuple(positive_int(width, "widths") for width in widths)
-    if len(checked) < 2:
-        raise invalid("widths", "at least the widths of input and output", list(checked))
-    return checked

@@ -1,14 +1,33 @@
 """Kernels as torch modules with differentiable products 𝒦X and 𝒦[I,:]X.
 
 The arrays of a kernel are non-persistent buffers: they follow ``.to(device)`` and ``.to(dtype)``,
-but a ``state_dict`` contains weights only, which also fit the same network on another graph.
-:mod:`lowrankgcn.nn.to_torch` chooses the class for each kernel.
+but a ``state_dict`` contains weights only, which also fit the same network on another graph. This
+is the only module in which dtype and device of set-up arrays (NumPy, float64) change:
 
->>> import torch
->>> from lowrankgcn.nn.propagation import DenseMatrix
->>> P = DenseMatrix([[1.0, 0.5], [0.5, 1.0]], torch.float32)
->>> P(torch.eye(2)).tolist(), P(torch.eye(2), rows=torch.tensor([1])).tolist()
-([[1.0, 0.5], [0.5, 1.0]], [[0.5, 1.0]])
+======================== =========================================================
+operator                 propagation
+======================== =========================================================
+DiagonalPlusLowRank      ``LowRankPropagation``, diag(d) + Z M Zᵀ
+MatrixOperator           ``DenseMatrix`` or ``SparseMatrix``
+Laplacian                one of the above, depending on its weights
+PolynomialOperator       ``PolynomialPropagation`` of one of the above
+all others               ``NumpyMatrix``, products by NumPy
+======================== =========================================================
+
+>>> import lowrankgcn as lg, torch
+>>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
+>>> K = lg.kernel(L, "linear", rank=2)
+>>> P = lg.nn.as_propagation(K, dtype=torch.float64)
+>>> P
+LowRankPropagation(
+  3×3
+  (factor): DenseMatrix(3×2)
+)
+>>> X = torch.eye(3, dtype=torch.float64)
+>>> torch.allclose(P(X), torch.as_tensor(K.to_dense()))
+True
+>>> torch.allclose(P(X, rows=torch.tensor([1])), P(X)[[1]])
+True
 """
 
 from __future__ import annotations
@@ -16,15 +35,27 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from lowrankgcn.operators import SymmetricOperator
+from lowrankgcn import operators
+from lowrankgcn._validation import invalid
+from lowrankgcn.operators import Factor, SymmetricOperator
+from lowrankgcn.operators.codes import CodeFactor
+from lowrankgcn.spectral.kernel import Kernel
+from lowrankgcn.spectral.laplacian import Laplacian
+
+# Entries up to which a factor that NumPy could evaluate is stored: 128 MB in single precision.
+_STORED_ENTRIES = 2**25
+
+with warnings.catch_warnings():
+    # Torch warns about the beta state of compressed rows at their first use only.
+    warnings.simplefilter("ignore")
+    torch.sparse_csr_tensor([0, 0], [], [], (1, 1), check_invariants=False)
 
 
 class Propagation(nn.Module, ABC):
@@ -53,9 +84,14 @@ class Propagation(nn.Module, ABC):
 
     __call__: Callable[..., Tensor]
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
+    def __init__(self, shape: Any, dtype: torch.dtype = torch.float32, **arrays: Any) -> None:
         super().__init__()
         self.shape = (int(shape[0]), int(shape[1]))
+        for name, array in arrays.items():
+            # Copied, because set-up arrays are shared and must not change.
+            kind = torch.long if name in ("indptr", "indices") else dtype
+            tensor = None if array is None else torch.tensor(np.asarray(array), dtype=kind)
+            self.register_buffer(name, tensor, persistent=False)
 
     @property
     def n(self) -> int:
@@ -70,12 +106,6 @@ class Propagation(nn.Module, ABC):
         """Return the shape for the printed network."""
         return "×".join(map(str, self.shape))
 
-    def _store(self, dtype: torch.dtype, **arrays: Any) -> None:
-        """Copy arrays into buffers, because set-up arrays are shared and must not change."""
-        for name, array in arrays.items():
-            tensor = None if array is None else torch.tensor(np.asarray(array), dtype=dtype)
-            self.register_buffer(name, tensor, persistent=False)
-
 
 @final
 class DenseMatrix(Propagation):
@@ -84,8 +114,7 @@ class DenseMatrix(Propagation):
     matrix: Tensor  # (n, m)
 
     def __init__(self, matrix: Any, dtype: torch.dtype) -> None:
-        super().__init__(np.shape(matrix))
-        self._store(dtype, matrix=matrix)
+        super().__init__(np.shape(matrix), dtype, matrix=matrix)
 
     def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
         """Compute A X, or A[rows, :] X."""
@@ -96,44 +125,26 @@ class DenseMatrix(Propagation):
         return self.matrix.T @ X
 
 
-class _UnrecordedMatrix(Propagation):
-    """A matrix whose products autograd does not record: the gradient of A X is Aᵀ G."""
-
-    @abstractmethod
-    def multiply(self, X: Tensor, transposed: bool) -> Tensor:
-        """Compute A X, or Aᵀ X if transposed."""
-
-    def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
-        """Compute A X, or A[rows, :] X."""
-        return _select(_differentiable_product(X, self, False), rows)
-
-    def adjoint(self, X: Tensor) -> Tensor:
-        """Compute Aᵀ X, for X of shape (n, k)."""
-        return _differentiable_product(X, self, True)
-
-
 class _Product(torch.autograd.Function):
+    """A X of a matrix whose products autograd does not record: the gradient is Aᵀ G."""
+
     @staticmethod
-    def forward(ctx: Any, X: Tensor, matrix: _UnrecordedMatrix, transposed: bool) -> Tensor:
-        ctx.matrix, ctx.transposed = matrix, transposed
-        return matrix.multiply(X, transposed)
+    def forward(ctx: Any, X: Tensor, multiply: Any, adjoint: Any) -> Any:
+        ctx.products = multiply, adjoint
+        return multiply(X)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
+        multiply, adjoint = ctx.products
         # Differentiable itself, so that gradients of gradients exist.
-        return _differentiable_product(gradients[0], ctx.matrix, not ctx.transposed), None, None
+        return _product(gradients[0], adjoint, multiply), None, None
 
 
-def _differentiable_product(X: Tensor, matrix: _UnrecordedMatrix, transposed: bool) -> Tensor:
-    product: Tensor = _Product.apply(X, matrix, transposed)  # type: ignore[no-untyped-call]
-    return product
-
-
-_PARTS = ("indptr", "indices", "data")  # the arrays of a sparse matrix in compressed rows
+_product: Callable[[Tensor, Any, Any], Tensor] = _Product.apply
 
 
 @final
-class SparseMatrix(_UnrecordedMatrix):
+class SparseMatrix(Propagation):
     """A sparse matrix, such as a normalised incidence H̃; products cost O(nnz k).
 
     A and Aᵀ are both stored in compressed rows: products with a transposed sparse matrix are more
@@ -141,27 +152,27 @@ class SparseMatrix(_UnrecordedMatrix):
     sparse tensor is not a safe one: ``.to(dtype)`` and copies fail in some versions of torch.
     """
 
-    def __init__(self, matrix: sp.csr_array, dtype: torch.dtype, *, symmetric: bool) -> None:
-        super().__init__(matrix.shape)
-        _suppress_beta_warning()
-        self.symmetric = symmetric
-        # Compressed columns of A are compressed rows of Aᵀ.
-        stored = {"A": matrix} if symmetric else {"A": matrix, "A_T": sp.csc_array(matrix)}
-        for name, compressed in stored.items():
-            for part in _PARTS:
-                kind = dtype if part == "data" else torch.long
-                self._store(kind, **{f"{name}_{part}": getattr(compressed, part)})
+    def __init__(self, matrix: Any, dtype: torch.dtype, transposed: Any = None) -> None:
+        A = sp.csr_array(matrix)
+        super().__init__(A.shape, dtype, indptr=A.indptr, indices=A.indices, values=A.data)
+        self.transposed = transposed
 
-    def multiply(self, X: Tensor, transposed: bool) -> Tensor:
-        """Compute A X, or Aᵀ X if transposed."""
-        name = "A_T" if transposed and not self.symmetric else "A"
-        indptr, indices, data = (self.get_buffer(f"{name}_{part}") for part in _PARTS)
-        size = self.shape[::-1] if transposed else self.shape
-        return torch.sparse_csr_tensor(indptr, indices, data, size, check_invariants=False) @ X
+    def multiply(self, X: Tensor) -> Tensor:
+        """Compute A X, unknown to autograd."""
+        arrays: Any = (self.indptr, self.indices, self.values, self.shape)
+        return torch.sparse_csr_tensor(*arrays, check_invariants=False) @ X
+
+    def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Compute A X, or A[rows, :] X."""
+        return _select(_product(X, self.multiply, (self.transposed or self).multiply), rows)
+
+    def adjoint(self, X: Tensor) -> Tensor:
+        """Compute Aᵀ X, for X of shape (n, k)."""
+        return _product(X, (self.transposed or self).multiply, self.multiply)
 
 
 @final
-class NumpyMatrix(_UnrecordedMatrix):
+class NumpyMatrix(Propagation):
     """A symmetric operator that NumPy multiplies, in float64 on the CPU."""
 
     def __init__(self, source: SymmetricOperator) -> None:
@@ -171,8 +182,12 @@ class NumpyMatrix(_UnrecordedMatrix):
     def __deepcopy__(self, memo: dict[int, Any]) -> NumpyMatrix:
         return self  # the source is as large as the graph, and nothing here changes
 
-    def multiply(self, X: Tensor, transposed: bool) -> Tensor:
-        """Compute A X = Aᵀ X in the dtype and on the device of X."""
+    def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Compute A X, or A[rows, :] X."""
+        return _select(_product(X, self.multiply, self.multiply), rows)
+
+    def multiply(self, X: Tensor) -> Tensor:
+        """Compute A X = Aᵀ X in the dtype and on the device of X, unknown to autograd."""
         array = X.detach().to("cpu", torch.float64).numpy()
         if not np.isfinite(array).all():
             # Similar to a dense product. NumPy operators raise an error for such input.
@@ -199,9 +214,9 @@ class LowRankPropagation(Propagation):
     core: Tensor | None  # (m,) or (m, m)
 
     def __init__(self, offset: Any, factor: Any, core: Any, dtype: torch.dtype) -> None:
-        super().__init__((factor.n, factor.n))
+        offset = offset if np.any(offset) else None
+        super().__init__((factor.n, factor.n), dtype, offset=offset, core=core)
         self.factor = factor
-        self._store(dtype, offset=offset if np.any(offset) else None, core=core)
 
     def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
         """Compute 𝒦 X, or 𝒦[rows, :] X."""
@@ -257,8 +272,7 @@ class SpectralPropagation(Propagation):
     response: Tensor  # (r,)
 
     def __init__(self, response: Any, dtype: torch.dtype) -> None:
-        super().__init__((len(response), len(response)))
-        self._store(dtype, response=response)
+        super().__init__((len(response), len(response)), dtype, response=response)
 
     def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
         """Compute φ(Λ_r) X, or φ(Λ_r)[rows, :] X."""
@@ -269,10 +283,129 @@ def _select(X: Tensor, rows: Tensor | None) -> Tensor:
     return X if rows is None else X[rows]
 
 
-@cache
-def _suppress_beta_warning() -> None:
-    """Trigger torch's only warning about the beta state of compressed rows, and ignore it."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
-        zero = torch.zeros(2, dtype=torch.long)
-        torch.sparse_csr_tensor(zero, zero[:0], zero[:0], size=(1, 1), check_invariants=False)
+def as_propagation(operator: Any, *, dtype: torch.dtype = torch.float32) -> Propagation:
+    """Convert a kernel, or any symmetric operator, to a torch module.
+
+    Parameters
+    ----------
+    operator : Kernel or SymmetricOperator
+    dtype : torch.float32 or torch.float64
+        Type in which the matrices are stored. Converting a float32 module to float64 later does not
+        restore the digits that were dropped here.
+
+    Returns
+    -------
+    Propagation
+        See the table of :mod:`lowrankgcn.nn.propagation`.
+
+    Raises
+    ------
+    ValueError
+        If `operator` is not an operator of this package or `dtype` is another type.
+
+    See Also
+    --------
+    as_propagations : Several kernels with common buffers.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> path = lg.AdjacencyGraph.from_edge_index([[0, 1], [1, 2]])
+    >>> lg.nn.as_propagation(lg.kernel(lg.Laplacian(path), "quadratic"))
+    PolynomialPropagation(
+      3×3
+      (inner): SparseMatrix(3×3)
+    )
+    """
+    return cast(Propagation, as_propagations([operator], dtype=dtype)[0])
+
+
+def as_propagations(kernels: Any, *, dtype: torch.dtype = torch.float32) -> nn.ModuleList:
+    """Convert kernels to modules; kernels with the same eigenvectors share one buffer.
+
+    Modules are not copied, so that several layers can share them.
+
+    See Also
+    --------
+    as_propagation : One kernel.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> laplacian = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
+    >>> kernels = lg.kernel(laplacian, ["linear", "heat"], rank=2)
+    >>> first, second = lg.nn.as_propagations(kernels)
+    >>> first.factor is second.factor
+    True
+    """
+    check_dtype(dtype)
+    factors: dict[int, Propagation] = {}
+    return nn.ModuleList(_convert(kernel, dtype, factors) for kernel in as_operators(kernels))
+
+
+def as_operators(kernels: Any) -> tuple[Any, ...]:
+    """Return a kernel or a sequence of kernels of one graph, or modules of these, as a tuple."""
+    several = isinstance(kernels, (list, tuple, nn.ModuleList))
+    sequence: tuple[Any, ...] = tuple(kernels) if several else (kernels,)
+    if not sequence or not all(isinstance(K, SymmetricOperator | Propagation) for K in sequence):
+        raise invalid("kernels", "a Kernel or a sequence of them", repr(kernels))
+    sizes = sorted({operator.n for operator in sequence})
+    if len(sizes) > 1:
+        raise invalid("kernels", "kernels of one graph", f"{sizes} nodes")
+    return sequence
+
+
+def check_dtype(dtype: Any) -> None:
+    """Reject types that networks do not compute in."""
+    if dtype not in (torch.float32, torch.float64):
+        raise invalid("dtype", "torch.float32 or torch.float64", repr(dtype))
+
+
+def _convert(operator: Any, dtype: torch.dtype, factors: dict[int, Propagation]) -> Propagation:
+    """Convert an operator; `factors` has the modules of converted factors by their id."""
+    if isinstance(operator, Propagation):
+        return operator
+    if isinstance(operator, Kernel):
+        operator = operator.operator
+    if isinstance(operator, operators.PolynomialOperator):
+        inner = _convert(operator.operator, dtype, factors)
+        # NumPy evaluates a polynomial of its operators itself, without a detour through torch.
+        if not isinstance(inner, NumpyMatrix):
+            return PolynomialPropagation(inner, operator.coefficients)
+    if isinstance(operator, Laplacian):
+        weights, factor = operator.affinity.operator, operator.factor
+        if factor is not None:
+            core = np.full(factor.shape[1], -1.0)
+            operator = operators.DiagonalPlusLowRank(operator.shift, factor, core)
+        elif isinstance(weights, operators.MatrixOperator):
+            shift, scale = sp.diags_array(operator.shift), sp.diags_array(operator.scale)
+            operator = operators.MatrixOperator(shift - scale @ weights.matrix @ scale)
+    if isinstance(operator, operators.MatrixOperator):
+        kind = SparseMatrix if sp.issparse(operator.matrix) else DenseMatrix
+        return kind(operator.matrix, dtype)
+    if isinstance(operator, operators.DiagonalPlusLowRank):
+        key = id(operator.factor)
+        stored: Any = None if key in factors else stored_form(operator.factor)
+        if sp.issparse(stored):
+            factors[key] = SparseMatrix(stored, dtype, SparseMatrix(stored.T, dtype))
+        elif stored is not None:
+            factors[key] = DenseMatrix(stored, dtype)
+        if key in factors:
+            return LowRankPropagation(operator.offset, factors[key], operator.core, dtype)
+    return NumpyMatrix(operator)
+
+
+def stored_form(factor: Factor) -> Any:
+    """Return a factor as an array or a csr_array; None if it is dense and too large to store."""
+    if isinstance(factor, operators.MatrixFactor):
+        return factor.matrix
+    if isinstance(factor, CodeFactor):
+        return factor.to_sparse()
+    if isinstance(factor, operators.ScaledFactor):
+        inner = stored_form(factor.factor)
+        if sp.issparse(inner):
+            scales = zip((factor.row_scale, factor.column_scale), factor.shape, strict=True)
+            left, right = (np.ones(k) if scale is None else scale for scale, k in scales)
+            return sp.csr_array(sp.diags_array(left) @ inner @ sp.diags_array(right))
+    n, m = factor.shape
+    return factor.to_dense() if n * m <= _STORED_ENTRIES else None

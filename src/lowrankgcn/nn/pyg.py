@@ -11,13 +11,12 @@
 ...     train_mask=torch.tensor([True, True, False]),
 ... )
 >>> task = from_pyg(data)
->>> task.graph, task.training_labels.tolist()
-(AdjacencyGraph(3 nodes, sparse), [0, 1, -1])
+>>> task
+PygTask(AdjacencyGraph(3 nodes, sparse), features (3, 3), labels (3,), train_mask (3,))
 """
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,9 +26,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lowrankgcn._validation import expect_shape, finite_array, invalid, pair_index
+from lowrankgcn._validation import expect_shape, finite_array, invalid
 from lowrankgcn.graphs import AdjacencyGraph, Hypergraph
-from lowrankgcn.nn.to_torch import stored_form
+from lowrankgcn.nn.propagation import stored_form
 
 _MASKS = ("train_mask", "val_mask", "test_mask")
 
@@ -57,9 +56,8 @@ class PygTask(NamedTuple):
     >>> import lowrankgcn as lg
     >>> graph = lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
     >>> train_mask = np.array([True, False, True])
-    >>> task = lg.nn.PygTask(graph, labels=np.array([0, 0, 1]), train_mask=train_mask)
-    >>> task.training_labels
-    array([ 0, -1,  1])
+    >>> lg.nn.PygTask(graph, labels=np.array([0, 0, 1]), train_mask=train_mask)
+    PygTask(AdjacencyGraph(3 nodes, dense), labels (3,), train_mask (3,))
     """
 
     graph: AdjacencyGraph | Hypergraph
@@ -71,34 +69,23 @@ class PygTask(NamedTuple):
 
     def __repr__(self) -> str:
         """Show the graph and the shapes of the arrays that are present."""
-        arrays: Any = list(zip(self._fields, self, strict=True))[1:]
+        arrays = list(self._asdict().items())[1:]
         shapes = [f", {name} {array.shape}" for name, array in arrays if array is not None]
         return f"PygTask({self.graph!r}{''.join(shapes)})"
 
-    @property
-    def training_labels(self) -> NDArray[Any]:
-        """Labels of the training nodes, −1 (unlabelled) for all others, shape (n,)."""
-        if self.labels is None or self.train_mask is None:
-            missing = "y" if self.labels is None else "train_mask"
-            raise invalid("data", "labels y and a train_mask", f"no {missing}")
-        return np.where(self.train_mask, self.labels, -1)
 
-
-def from_pyg(data: Any, *, node_type: str | None = None) -> PygTask:
+def from_pyg(data: Any) -> PygTask:
     """Read a data object of PyTorch Geometric.
 
     Parameters
     ----------
-    data : Data, HyperGraphData, HeteroData or similar
+    data : Data, HyperGraphData or similar
         An object with ``hyperedge_index`` is a hypergraph with optional ``hyperedge_weight``. So is
         one of a class named ``HyperGraphData``, with its ``edge_index``. Any other object with
         ``edge_index`` is a graph with optional ``edge_weight``. Edges given in one direction count
         for both, and weights of repeated edges add up, as in message passing; see
-        :meth:`lowrankgcn.AdjacencyGraph.from_edge_index`.
-    node_type : str, optional
-        The type of the nodes to classify in heterogeneous data. Edges within this type are the
-        graph. Without such edges, every adjacent node of another type is a hyperedge of its
-        neighbours, like a value in a column of a table.
+        :meth:`lowrankgcn.AdjacencyGraph.from_edge_index`. Heterogeneous data has a homogeneous form
+        (``HeteroData.to_homogeneous``).
 
     Returns
     -------
@@ -130,19 +117,25 @@ def from_pyg(data: Any, *, node_type: str | None = None) -> PygTask:
     >>> from_pyg(SimpleNamespace(hyperedge_index=torch.tensor([[0, 1, 1, 2], [0, 0, 1, 1]]))).graph
     Hypergraph(3 nodes, 2 hyperedges)
     """
-    if isinstance(data, type) or data is None:
-        raise invalid("data", "a data object of PyTorch Geometric", repr(data))
-    nodes, heterogeneous = data, hasattr(data, "node_types") and hasattr(data, "edge_types")
-    if heterogeneous and node_type not in data.node_types:
-        raise invalid("node_type", f"one of {list(data.node_types)}", repr(node_type))
-    if heterogeneous:
-        nodes = data[node_type]
-        graph = _graph_of_type(data, node_type, _count_nodes(nodes))
-    elif node_type is not None:
-        raise invalid("node_type", "None for data with one type of nodes", repr(node_type))
+    names = ("edge_index", "edge_weight", "hyperedge_index", "hyperedge_weight")
+    edges, weights, hyperedges, hyperedge_weights = (_get(data, name) for name in names)
+    arrays = {name: _get(data, name) for name in ("x", "y", *_MASKS)}
+    rows = [array for name, array in arrays.items() if name != "y" and array is not None]
+    n_nodes = len(np.atleast_1d(rows[0])) if rows else None
+    if type(data).__name__ == "HyperGraphData":  # which may count the hyperedges as its nodes
+        hyperedges = edges if hyperedges is None else hyperedges
+    elif n_nodes is None:
+        n_nodes = getattr(data, "num_nodes", None)  # PyG warns if it infers this from the edges
+    graph: AdjacencyGraph | Hypergraph
+    if hyperedges is not None:
+        count = None if hyperedge_weights is None else len(hyperedge_weights)
+        graph = Hypergraph.from_hyperedge_index(
+            hyperedges, n_nodes=n_nodes, n_hyperedges=count, weights=hyperedge_weights
+        )
+    elif edges is not None:
+        graph = AdjacencyGraph.from_edge_index(edges, weights, n_nodes=n_nodes)
     else:
-        graph = _graph(data, _count_nodes(data))
-    arrays = {name: _get(nodes, name) for name in ("x", "y", *_MASKS)}
+        raise invalid("data", "an edge_index or a hyperedge_index", type(data).__name__)
     if (labels := arrays["y"]) is not None and labels.shape[1:] == (1,):
         arrays["y"] = labels[:, 0]
     for name, array in arrays.items():
@@ -206,8 +199,7 @@ def to_pyg(
         raise invalid("graph", expected, f"a {type(graph).__name__}")
     from torch_geometric.data import Data  # here, because it is optional
 
-    number = torch.get_default_dtype() if dtype is None else dtype
-    n = graph.n_nodes
+    number, n = dtype or torch.get_default_dtype(), graph.n_nodes
     data = Data(num_nodes=n)
     if isinstance(graph, Hypergraph):
         members = sp.coo_array(stored_form(graph.incidence))
@@ -219,12 +211,15 @@ def to_pyg(
         if (weights.data != 1.0).any():
             data.edge_weight = _tensor(weights.data, number)
     if features is not None:
-        array = finite_array(features, "features", ndim=2)
-        expect_shape(array, "features", n, None)
-        data.x = _tensor(array, number)
+        data.x = _tensor(finite_array(features, "features", ndim=2), number)
+        expect_shape(data.x, "features", n, None)
     if labels is not None:
-        codes = _label_codes(labels, n)
-        data.y = _tensor(codes)
+        codes = np.asarray(labels)
+        expect_shape(codes, "labels", n)
+        if codes.dtype.kind not in "iu":
+            column = pd.Series(codes, dtype=object)
+            codes, _ = pd.factorize(column.mask(column.isin(["", -1])), sort=True)
+        data.y = _tensor(codes, torch.int64)
         if train_mask is None and (codes < 0).any():
             train_mask = codes >= 0
     for name, mask in zip(_MASKS, (train_mask, val_mask, test_mask), strict=True):
@@ -239,17 +234,6 @@ def _tensor(array: Any, dtype: torch.dtype | None = None) -> Tensor:
     return torch.tensor(np.ascontiguousarray(array), dtype=dtype)
 
 
-def _label_codes(labels: Any, n: int) -> NDArray[np.int64]:
-    """Return labels as integers, -1 for unlabelled nodes, shape (n,)."""
-    expect_shape(np.asarray(labels), "labels", n)
-    column: Any = pd.Series(labels.numpy() if isinstance(labels, Tensor) else labels)
-    if not pd.api.types.is_integer_dtype(column.dtype) or column.hasnans:
-        column = column.astype(object)
-        column[column.isin(["", -1])] = None
-        column, _ = pd.factorize(column, sort=True)
-    return np.asarray(column, np.int64)
-
-
 def _check_rows(array: NDArray[Any], name: str, n: int) -> None:
     """Reject anything but features, labels or a mask of n nodes."""
     expect_shape(array, name, n, *([None] if name == "x" else []))
@@ -257,60 +241,8 @@ def _check_rows(array: NDArray[Any], name: str, n: int) -> None:
         raise invalid(name, "a mask of booleans", f"{array.dtype}")
 
 
-def _graph(data: Any, n: int | None) -> AdjacencyGraph | Hypergraph:
-    """Return the graph of a data object with one type of edges."""
-    edges, hyperedges = _get(data, "edge_index"), _get(data, "hyperedge_index")
-    if type(data).__name__ == "HyperGraphData":
-        hyperedges = edges if hyperedges is None else hyperedges
-    if hyperedges is not None:
-        weights = _get(data, "hyperedge_weight")
-        count = None if weights is None else len(weights)
-        return Hypergraph.from_hyperedge_index(
-            hyperedges, n_nodes=n, n_hyperedges=count, weights=weights
-        )
-    if edges is None:
-        raise invalid("data", "an edge_index or a hyperedge_index", type(data).__name__)
-    return AdjacencyGraph.from_edge_index(edges, _get(data, "edge_weight"), n_nodes=n)
-
-
-def _graph_of_type(data: Any, node_type: Any, n: int | None) -> AdjacencyGraph | Hypergraph:
-    """Return the graph of the nodes of one type in heterogeneous data."""
-    types = [tuple(kind) for kind in data.edge_types]
-    within = [kind for kind in types if kind[0] == kind[2] == node_type]
-    # A relation is often stored in both directions; only one is used.
-    leaving = [kind for kind in types if kind[0] == node_type != kind[2]]
-    entering = [kind for kind in types if kind[2] == node_type != kind[0]]
-    if len(within) == 1:
-        return _graph(data[within[0]], n)
-    if within or not (leaving or entering):
-        raise invalid("data", f"one type of edges among {node_type!r} nodes, or to others", types)
-    index, offset = [], 0
-    for kind in leaving or entering:
-        pairs = pair_index(_get(data[kind], "edge_index"), "edge_index")
-        pairs = pairs if leaving else pairs[::-1]
-        index.append(pairs + np.array([[0], [offset]]))
-        offset += _count_nodes(data[kind[2 if leaving else 0]]) or int(pairs[1].max(initial=-1)) + 1
-    return Hypergraph.from_hyperedge_index(np.concatenate(index, axis=1), n_nodes=n)
-
-
 def _get(data: Any, name: str) -> NDArray[Any] | None:
     """Return an attribute as an array, None if it is missing."""
     value = getattr(data, name, None)
-    if isinstance(value, Tensor):
-        return value.detach().cpu().to_dense().numpy()
+    value = value.detach().cpu().to_dense() if isinstance(value, Tensor) else value
     return None if value is None else np.asarray(value)
-
-
-def _count_nodes(data: Any) -> int | None:
-    """Return the number of nodes, None if only the edges determine it."""
-    # Arrays first: hypergraph data objects may infer the number of hyperedges instead.
-    for name in ("x", "pos", *_MASKS):
-        array = _get(data, name)
-        if array is not None and array.ndim:
-            return len(array)
-    if type(data).__name__ == "HyperGraphData":
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyG warns if it infers the count from the edges
-        count = getattr(data, "num_nodes", None)
-    return None if count is None else int(count)

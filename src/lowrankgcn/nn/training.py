@@ -12,11 +12,13 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal, final
 
 import numpy as np
 import torch
@@ -24,8 +26,9 @@ from numpy.typing import NDArray
 from rich.progress import Progress
 from torch import Tensor
 
-from lowrankgcn._parallel import map_chunks
-from lowrankgcn._progress import listener
+from lowrankgcn._format import plural
+from lowrankgcn._parallel import map_chunks, single_threaded_blas
+from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import (
     LARGEST_OPTION,
     choice,
@@ -34,12 +37,8 @@ from lowrankgcn._validation import (
     positive_int,
     random_generator,
 )
-from lowrankgcn.nn.gradients import ExplicitGradients, Objective, split_parameters
-from lowrankgcn.nn.modules import Network
-from lowrankgcn.nn.optimizers import Coordinates, Optimizer, OptimizerName, as_optimizer
-from lowrankgcn.nn.problem import TrainingProblem
-from lowrankgcn.nn.record import TrainingRecord
-from lowrankgcn.nn.threads import limit_threads
+from lowrankgcn.nn import gradients
+from lowrankgcn.nn.modules import Network, ReducedOrderGCN, common_eigenvectors
 
 # Restarts are added to a batch up to this number of entries of a hidden layer, or of its columns:
 # larger products are not faster, and several batches can share the cores.
@@ -48,6 +47,196 @@ _BATCH_COLUMNS = 128
 # Iterations whose losses are computed at once without early stopping: per iteration this takes a
 # microsecond, one by one half the time of a small network.
 _BLOCK = 100
+# Measured: multiplications at a time from which several threads are faster than one.
+_SMALL_WORK = 3 * 10**7
+_LEARNING_RATES = {"gd": 0.2, "adam": 0.01}
+# Adam's decay of the first and the second moment, and what is added to the root of the second.
+_DECAYS = (0.9, 0.999)
+_EPS = 1e-8
+
+
+@contextmanager
+def limit_threads(work: int) -> Iterator[None]:
+    """Limit torch and the BLAS to one thread for less than 3e7 multiplications at a time.
+
+    Threads that wait for each other after each small product are slower than one thread, and a
+    thousand times slower on a busy machine. The limit is lifted at the end of the ``with`` block.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from lowrankgcn.nn import limit_threads
+    >>> before = torch.get_num_threads()
+    >>> with limit_threads(1000):
+    ...     print(torch.get_num_threads())
+    1
+    >>> torch.get_num_threads() == before
+    True
+    """
+    before = torch.get_num_threads()
+    if work > _SMALL_WORK or before == 1:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        with single_threaded_blas():
+            yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TrainingRecord:
+    """Trained weights and training history of s restarts.
+
+    Attributes
+    ----------
+    weights : tuple of (s, K, N_{l-1}, N_l) Tensor
+        Weights of each layer.
+    biases : tuple of (s, N_l) Tensor
+        Biases of each layer; empty for a network without biases.
+    loss_curve : (T, s) array
+        Loss before each update, NaN after a restart has stopped.
+    n_iter : (s,) array
+        Number of updates; for a diverged restart, those with a finite loss.
+    converged : (s,) array of bool
+        Whether early stopping ended the restart.
+    diverged : (s,) array of bool
+        Whether the loss became infinite or NaN, which makes the weights useless.
+    seeds : tuple of int
+        Seed of each restart.
+    setup_seconds, training_seconds : float
+        Time of the set-up and of all iterations.
+
+    See Also
+    --------
+    train : Trains a network.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
+    >>> network, X = lg.nn.GCN(lg.kernel(L, "linear"), (2, 4, 2)), L.graph.incidence.to_dense()
+    >>> record = lg.nn.train(network, X, [0, 4], [0, 1], n_restarts=5, max_iter=100)
+    >>> record.load_into(network)
+    >>> record.logits(network, X, rows=[0]).shape, record.final_loss.shape
+    (torch.Size([5, 1, 2]), (5,))
+    """
+
+    weights: tuple[Tensor, ...]
+    biases: tuple[Tensor, ...]
+    loss_curve: NDArray[np.float64]
+    n_iter: NDArray[np.intp]
+    converged: NDArray[np.bool_]
+    diverged: NDArray[np.bool_]
+    seeds: tuple[int, ...]
+    setup_seconds: float
+    training_seconds: float
+
+    @property
+    def n_restarts(self) -> int:
+        """Number of restarts s."""
+        return len(self.seeds)
+
+    @property
+    def final_loss(self) -> NDArray[np.float64]:
+        """Last loss of each restart, infinite for one that diverged, shape (s,)."""
+        last = self.loss_curve[self.n_iter - 1, np.arange(self.n_restarts)]
+        return np.where(self.diverged, np.inf, last)
+
+    @property
+    def best(self) -> int:
+        """The restart with the lowest final loss."""
+        return int(np.argmin(self.final_loss))
+
+    def __repr__(self) -> str:
+        """Show the number of restarts and iterations, and the best loss."""
+        fate = f", {int(self.diverged.sum())} diverged" if self.diverged.any() else ""
+        return (
+            f"TrainingRecord({plural(self.n_restarts, 'restart')}, "
+            f"{plural(int(self.n_iter.max()), 'iteration')}, "
+            f"loss {self.final_loss.min():.3g}{fate})"
+        )
+
+    def load_into(self, network: Network, restart: int | None = None) -> None:
+        """Copy the weights of a restart, the best one when omitted, into a network."""
+        chosen = self.best if restart is None else restart
+        chosen = positive_int(chosen, "restart", minimum=0, maximum=self.n_restarts - 1)
+        state = {f"convs.{layer}.weight": W[chosen] for layer, W in enumerate(self.weights)}
+        state |= {f"convs.{layer}.bias": b[chosen] for layer, b in enumerate(self.biases)}
+        try:
+            network.load_state_dict(state)
+        except (AttributeError, RuntimeError):
+            shapes = {name: tuple(array.shape) for name, array in state.items()}
+            raise invalid("network", f"parameters {shapes}, as trained", repr(network)) from None
+
+    @torch.no_grad()
+    def logits(self, network: Network, X: Any, rows: Any = None) -> Tensor:
+        """Compute the logits of every restart; the network keeps its own weights.
+
+        Parameters
+        ----------
+        network : GCN or ReducedOrderGCN
+            The trained network, or one of the same widths on another graph.
+        X : (n, N_0) Tensor, array or ProjectedFeatures
+        rows : (p,) integers or (n,) mask, optional
+            Rows to compute, all when omitted.
+
+        Returns
+        -------
+        (s, n, C) or (s, p, C) Tensor
+
+        Notes
+        -----
+        The memory besides the result is that of one restart.
+        """
+        features, logits = gradients.as_inputs(X, network), []
+        if (spectral := common_eigenvectors(network)) is not None:
+            features = spectral[0] @ features  # U UᵀX is the same to the network
+        shared = {id(buffer): buffer for buffer in network.buffers()}
+        copied = copy.deepcopy(network, shared).eval()
+        with limit_threads(features.numel()):
+            for restart in range(self.n_restarts):
+                self.load_into(copied, restart)
+                logits.append(copied(features, rows))
+        return torch.stack(logits)
+
+    @torch.no_grad()
+    def coefficients(self, network: Network, X: Any) -> Tensor:
+        """Compute the spectral logits A of a network with eigenvectors U: logits are U A + bias.
+
+        Parameters
+        ----------
+        network : GCN or ReducedOrderGCN
+            Its kernels must have common eigenvectors.
+        X : (n, N_0) Tensor, array or ProjectedFeatures
+
+        Returns
+        -------
+        (s, r, C) Tensor
+
+        Notes
+        -----
+        A kernel needs only UᵀH of a hidden layer H, so UᵀH passes from layer to layer.
+        """
+        eigenvectors = common_eigenvectors(network)
+        if eigenvectors is None:
+            raise invalid("network", "kernels with common eigenvectors", repr(network))
+        U, responses = eigenvectors
+        phi = torch.stack(responses)[:, :, None]  # (K, r, 1)
+        inputs = gradients.as_inputs(X, network)
+        reduced, coefficients = isinstance(network, ReducedOrderGCN), []
+        for restart in range(self.n_restarts):
+            A = inner = inputs
+            for layer, weights in enumerate(self.weights):
+                if layer:
+                    bias = self.biases[layer - 1][restart] if self.biases else 0.0
+                    H = network.activation((A if reduced else U @ A) + bias)
+                    inner = H if reduced else U.T @ H
+                A = (phi * (inner @ weights[restart])).sum(dim=0)
+            coefficients.append(A)
+        return torch.stack(coefficients)
 
 
 def train(
@@ -59,7 +248,7 @@ def train(
     n_restarts: int = 1,
     random_state: Any = 0,
     seeds: Sequence[int] | None = None,
-    optimizer: OptimizerName | Optimizer = "gd",
+    optimizer: Literal["gd", "adam"] = "gd",
     learning_rate: float | None = None,
     max_iter: int = 1000,
     l2_penalty: float = 0.0005,
@@ -96,9 +285,12 @@ def train(
     seeds : sequence of int, optional
         Seed of each copy, less than 2³², instead of `n_restarts` and `random_state`. A seed gives
         the same training in every batch, to rounding.
-    optimizer : {"gd", "adam"} or Optimizer
+    optimizer : {"gd", "adam"}
+        Gradient descent Θ ← Θ − η ∂L(Θ), the paper's choice, or Adam, which scales the steps by
+        running moments of the gradient. Adam reaches the same losses in fewer iterations; the
+        penalty is part of its gradient.
     learning_rate : float, optional
-        0.2 for gradient descent and 0.01 for Adam when omitted.
+        η; 0.2 for gradient descent and 0.01 for Adam when omitted.
     max_iter : int
     l2_penalty : float
         ρ.
@@ -125,7 +317,6 @@ def train(
     See Also
     --------
     TrainingRecord : The result.
-    GradientDescent, Adam : Optimisers.
     lowrankgcn.plotting.plot_loss : Plot of the losses.
 
     Notes
@@ -150,80 +341,103 @@ def train(
     started = time.perf_counter()
     if not isinstance(network, Network):
         raise invalid("network", "a GCN or a ReducedOrderGCN", type(network).__name__)
-    positive_int(max_iter, "max_iter")
-    positive_int(patience, "patience")
-    options = _Options(
-        as_optimizer(optimizer, learning_rate),
-        max_iter,
-        positive_float(l2_penalty, "l2_penalty", zero=True, maximum=LARGEST_OPTION),
-        network.depth if choice(decay, "decay", ("first", "all")) == "all" else 1,
-        patience if early_stopping else None,
-        positive_float(tol, "tol", zero=True, maximum=LARGEST_OPTION),
-    )
-    drawn = _seeds(seeds, n_restarts, random_state)
-    problem = TrainingProblem(network, X, index, targets, sample_weight)
-    parameters, generators = _initial_parameters(network, drawn)
+    default = _LEARNING_RATES[choice(optimizer, "optimizer", _LEARNING_RATES)]
+    rate = default if learning_rate is None else learning_rate
+    rate = positive_float(rate, "learning_rate", maximum=LARGEST_OPTION)
+    penalty = positive_float(l2_penalty, "l2_penalty", zero=True, maximum=LARGEST_OPTION)
+    n_penalised = network.depth if choice(decay, "decay", ("first", "all")) == "all" else 1
+    max_iter, patience = positive_int(max_iter, "max_iter"), positive_int(patience, "patience")
+    tol = positive_float(tol, "tol", zero=True, maximum=LARGEST_OPTION)
+    adam, stopping = optimizer == "adam", (patience, tol) if early_stopping else None
+    if seeds is None:
+        count = positive_int(n_restarts, "n_restarts")
+        seeds = random_generator(random_state).integers(2**31, size=count).tolist()
+    # Torch's generators use 32 bits of a seed.
+    seeds = tuple(positive_int(seed, "seeds", minimum=0, maximum=2**32 - 1) for seed in seeds)
+    if not seeds:
+        raise invalid("seeds", "at least one", "none")
+    # Set-up is a few large products, which use all threads unless the input is small.
+    with limit_threads(network.n_nodes * network.widths[0] * len(network.propagations)):
+        problem = gradients.TrainingProblem(network, X, index, targets, sample_weight)
+    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+    drawn = [[conv.draw_weight(generator) for conv in network.convs] for generator in generators]
+    # Transposed weights (s, N_l, K·N_{l-1}) of all layers, followed by biases (s, N_l) if any.
+    arrays = [torch.stack(layer).flatten(1, 2).mT for layer in zip(*drawn, strict=True)]
+    if network.convs[0].bias is not None:
+        arrays += [weights.new_zeros(weights.shape[:2]) for weights in arrays]
+    rotated = problem.basis is not None and not adam
+    if rotated:
+        arrays[0], directions = gradients.rotate(arrays[0], problem.basis)
+    shapes = [array.shape[1:] for array in arrays]
+    parameters = torch.cat([array.flatten(1) for array in arrays], dim=1)  # (s, P)
+    penalties = torch.zeros_like(parameters[0])
+    penalties[: sum(map(math.prod, shapes[:n_penalised]))] = penalty
     # Restarts per batch, independent of the number of threads.
     width = max(network.widths[1:])
     size = max(1, _BATCH_ENTRIES // (len(problem.features) * width), _BATCH_COLUMNS // width)
     # Several batches run in threads of their own.
-    work = problem.work * len(drawn) if len(drawn) <= size else 0
-    prepared = time.perf_counter()
-    with _progress(progress, max_iter * len(drawn)) as advance:
+    work = 0 if len(seeds) > size else 2 * problem.features.numel() * width * len(seeds)
+    total, done, prepared = max_iter * len(seeds), 0, time.perf_counter()
+    with Progress(disable=not progress) as bar:
+        task = bar.add_task("training", total=total)
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            bar.update(task, completed=done)
+            report_progress("training", done, total)
 
         def train_some(start: int, stop: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-            part = [tensor[start:stop] for tensor in parameters]
-            with limit_threads(work):
-                return _train_batch(problem, part, generators[start:stop], options, advance)
+            part, sources = parameters[start:stop], generators[start:stop]
+            with limit_threads(work), torch.inference_mode():
+                explicit = gradients.ExplicitGradients(problem, part, shapes, rotated, sources)
+                return _train_batch(explicit, penalties, advance, adam, rate, max_iter, stopping)
 
-        outcomes = map_chunks(train_some, len(drawn), size)
+        outcomes = map_chunks(train_some, len(seeds), size)
     curve, converged = (np.concatenate(parts, axis=-1) for parts in zip(*outcomes, strict=True))
     n_iter = np.isfinite(curve).sum(axis=0)
-    weights = [weight.mT.chunk(problem.n_kernels, dim=1) for weight in parameters[: network.depth]]
+    arrays = gradients.split_parameters(parameters, shapes)
+    if rotated:
+        arrays[0] = gradients.rotate_back(arrays[0], problem.basis, directions)
+    layers = [array.mT.chunk(len(network.propagations), dim=1) for array in arrays[: network.depth]]
     return TrainingRecord(
-        weights=tuple(torch.stack(by_kernel, dim=1) for by_kernel in weights),
-        biases=tuple(parameters[network.depth :]),
+        weights=tuple(torch.stack(by_kernel, dim=1) for by_kernel in layers),
+        biases=tuple(arrays[network.depth :]),
         loss_curve=curve[: max(1, int(n_iter.max()))],
         n_iter=n_iter,
         converged=converged,
         diverged=~converged & (n_iter < max_iter),
-        seeds=drawn,
+        seeds=seeds,
         setup_seconds=prepared - started,
         training_seconds=time.perf_counter() - prepared,
     )
 
 
-class _Options(NamedTuple):
-    """Options of :func:`train`; `patience` is None without early stopping."""
-
-    optimizer: Optimizer
-    max_iter: int
-    l2_penalty: float
-    n_penalised_layers: int
-    patience: int | None
-    tol: float
-
-
-@torch.inference_mode()
 def _train_batch(
-    problem: TrainingProblem,
-    parameters: Sequence[Tensor],
-    generators: Sequence[torch.Generator],
-    options: _Options,
+    explicit: gradients.ExplicitGradients,
+    penalties: Tensor,
     advance: Callable[[int], None],
+    adam: bool,
+    rate: float,
+    max_iter: int,
+    stopping: tuple[int, float] | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Train s restarts; overwrite their parameters.
 
     Parameters
     ----------
-    problem : TrainingProblem
-    parameters : sequence of Tensor
-        Transposed weights (s, N_l, K·N_{l-1}) of all layers, followed by biases (s, N_l) if any.
-    generators : sequence of torch.Generator
-        One for each restart, for dropout.
-    options : _Options
+    explicit : ExplicitGradients
+        Gradients of the restarts at their initial parameters.
+    penalties : (P,) Tensor
+        ρ for the parameters that the penalty counts, otherwise zero.
     advance : callable
         Called with the number of restart iterations done since the last call.
+    adam : bool
+        Adam instead of gradient descent.
+    rate, max_iter
+        See :func:`train`.
+    stopping : (int, float) or None
+        `patience` and `tol`; None without early stopping.
 
     Returns
     -------
@@ -232,87 +446,43 @@ def _train_batch(
     converged : (s,) array of bool
         Whether early stopping ended the restart.
     """
-    optimizer, max_iter, patience = options.optimizer, options.max_iter, options.patience
-    tensors, coordinates = list(parameters), None
-    if optimizer.rotation_invariant and problem.basis is not None:
-        coordinates = Coordinates(tensors[0], problem.basis)
-        tensors[0] = coordinates.initial
-    shapes = [tensor.shape[1:] for tensor in tensors]
-    n_penalised = sum(map(math.prod, shapes[: options.n_penalised_layers]))
-    trained = torch.cat([tensor.flatten(1) for tensor in tensors], dim=1)
-    s = len(trained)
+    x, s, done = explicit.parameters, len(explicit.parameters), 0
+    results, moments = x.clone(), [torch.zeros_like(x) for _ in range(2 * adam)]
     loss_curve, converged = np.full((max_iter, s), np.nan), np.zeros(s, np.bool_)
-    active, lowest, done = np.arange(s), np.full(s, np.inf), 0
-    x, moments = trained.clone(), [torch.zeros_like(trained) for _ in range(optimizer.n_moments)]
-    while done < max_iter and len(active):
-        sources = [generators[i] for i in active.tolist()]
-        explicit = ExplicitGradients(problem, x, shapes, coordinates is not None, sources)
-        objective = Objective(explicit, options.l2_penalty, n_penalised)
-        finished = np.zeros(len(active), np.bool_)
-        while done < max_iter and not finished.any():
-            start, done = done, min(done + (patience or _BLOCK), max_iter)
-            for iteration in range(start + 1, done + 1):
-                optimizer.update(x, objective.gradient(), moments, iteration)
-            # Losses count up to the first one that is not finite.
-            curve = objective.losses().cpu().numpy()
-            finite = np.logical_and.accumulate(np.isfinite(curve))
-            loss_curve[start:done, active] = np.where(finite, curve, np.nan)
-            finished = ~finite[-1]
-            if patience is not None:
-                minimum = np.where(finite, curve, np.inf).min(axis=0)
-                converged[active] = ~finished & ~(minimum < lowest - options.tol)
-                finished, lowest = finished | converged[active], np.minimum(lowest, minimum)
-            advance((done - start) * len(active) + int(finished.sum()) * (max_iter - done))
-        trained[torch.as_tensor(active)] = x
-        # The others continue in a smaller batch.
-        keep = torch.as_tensor(np.flatnonzero(~finished))
-        x, moments = x[keep], [moment[keep] for moment in moments]
-        active, lowest = active[~finished], lowest[~finished]
-    results = split_parameters(trained, shapes)
-    if coordinates is not None:
-        results[0] = coordinates.to_weights(results[0])
-    for parameter, result in zip(parameters, results, strict=True):
-        parameter.copy_(result)
+    lowest, running = np.full(s, np.inf), np.ones(s, np.bool_)
+    patience, tol = stopping or (_BLOCK, 0.0)
+    while done < max_iter and running.any():
+        start, done = done, min(done + patience, max_iter)
+        logits, norms = [], []
+        for iteration in range(start + 1, done + 1):
+            logits.append(explicit.evaluate())
+            norms.append(x.square() @ penalties)
+            gradient = torch.addcmul(explicit.gradients, x, penalties)
+            if adam:
+                _adam_step(x, gradient, moments, rate, iteration)
+            else:
+                x.add_(gradient, alpha=-rate)
+        losses = gradients.cross_entropies(explicit.problem, logits)
+        curve = (losses + torch.stack(norms).double() / 2).cpu().numpy()
+        # Losses count up to the first one that is not finite.
+        finite = np.logical_and.accumulate(np.isfinite(curve))
+        loss_curve[start:done] = np.where(finite & running, curve, np.nan)
+        stopped = running & ~finite[-1]
+        if stopping is not None:
+            minimum = np.where(finite, curve, np.inf).min(axis=0)
+            converged |= running & ~stopped & ~(minimum < lowest - tol)
+            stopped, lowest = stopped | (running & converged), np.minimum(lowest, minimum)
+        results[torch.as_tensor(running)] = x[torch.as_tensor(running)]
+        advance((done - start) * int(running.sum()) + int(stopped.sum()) * (max_iter - done))
+        running &= ~stopped
+    x.copy_(results)
     return loss_curve, converged
 
 
-def _seeds(seeds: Any, n_restarts: int, random_state: Any) -> tuple[int, ...]:
-    if seeds is None:
-        count = positive_int(n_restarts, "n_restarts")
-        return tuple(random_generator(random_state).integers(2**31, size=count).tolist())
-    # Torch's generators use 32 bits of a seed.
-    checked = tuple(positive_int(seed, "seeds", minimum=0, maximum=2**32 - 1) for seed in seeds)
-    if not checked:
-        raise invalid("seeds", "at least one", "none")
-    return checked
-
-
-@torch.no_grad()
-def _initial_parameters(
-    network: Network, seeds: Sequence[int]
-) -> tuple[list[Tensor], list[torch.Generator]]:
-    """Draw transposed weights, followed by zero biases if any; return them and the generators."""
-    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-    drawn = [[conv.draw_weight(generator) for conv in network.convs] for generator in generators]
-    layers = [torch.stack(weights).flatten(1, 2) for weights in zip(*drawn, strict=True)]
-    parameters = [weights.mT.contiguous() for weights in layers]
-    if network.convs[0].bias is not None:
-        parameters += [weights.new_zeros(weights.shape[:2]) for weights in parameters]
-    return parameters, generators
-
-
-@contextmanager
-def _progress(show: bool, total: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function of the iterations done since its last call, which reports the progress."""
-    report, done = listener(), 0  # batches run in threads without the caller's context
-    with Progress(disable=not show) as bar:
-        task = bar.add_task("training", total=total)
-
-        def advance(count: int) -> None:
-            nonlocal done
-            done += count
-            bar.update(task, completed=done)
-            if report is not None:
-                report("training", done, total)
-
-        yield advance
+def _adam_step(x: Tensor, gradient: Tensor, moments: list[Tensor], rate: float, t: int) -> None:
+    """Change parameters and moments in place in iteration t, counted from one."""
+    (mean, square), (first, second) = moments, _DECAYS
+    mean.lerp_(gradient, 1.0 - first)
+    square.mul_(second).addcmul_(gradient, gradient, value=1.0 - second)
+    root = square.sqrt().div_(math.sqrt(1.0 - second**t)).add_(_EPS)
+    x.addcdiv_(mean, root, value=-rate / (1.0 - first**t))
