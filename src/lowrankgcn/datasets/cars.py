@@ -21,7 +21,6 @@ _CAR_VALUES = {
     "lug_boot": ("small", "med", "big"),
     "safety": ("low", "med", "high"),
 }
-_CAR_CLASSES = ("unacc", "acc", "good", "vgood")
 
 # The rules of the UCI table, in codes: position of each value above, higher results are better.
 _PRICE = np.array([[0, 0, 1, 1], [0, 1, 1, 1], [1, 1, 2, 3], [1, 2, 3, 3]])  # buying, maint
@@ -94,7 +93,7 @@ def load_cars(
         classes, names, training = buying, _CAR_VALUES["buying"], np.array(_PAPER_TRAINING) - 1
     else:
         tech = _TECH[_COMFORT[doors, persons, lug_boot], safety]
-        classes, names = _CAR[_PRICE[buying, maint], tech], _CAR_CLASSES
+        classes, names = _CAR[_PRICE[buying, maint], tech], ("unacc", "acc", "good", "vgood")
         training = np.array(_ACCEPTABILITY_TRAINING)
     frame_target = target if as_frame else None
     return assemble("cars", data, classes, tuple(_CAR_VALUES), names, training, frame_target)
