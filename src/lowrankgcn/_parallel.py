@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 import scipy.linalg  # noqa: F401
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-from lowrankgcn._validation import invalid, positive_int
+from lowrankgcn._validation import invalid
 
 Result = TypeVar("Result")
 Settings = list[tuple[Any, int]]  # libraries and their numbers of threads
@@ -55,8 +55,6 @@ def chunks(n: int, size: int) -> list[tuple[int, int]]:
     >>> chunks(5, 2)
     [(0, 2), (2, 4), (4, 5)]
     """
-    n = positive_int(n, "n", minimum=0)
-    size = positive_int(size, "size")
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
@@ -120,16 +118,13 @@ def map_chunks(
     [3, 3, 1]
     """
     spans = chunks(n, size)
-    threads = available_threads() if n_threads is None else positive_int(n_threads, "n_threads")
     if len(spans) <= 1 or _INLINE.get():
         return [function(start, stop) for start, stop in spans]
     with single_threaded_blas(), inline_chunks():
+        threads = min(n_threads or available_threads(), len(spans))
         if threads == 1:
             return [function(start, stop) for start, stop in spans]
-        pool = ThreadPoolExecutor(
-            min(threads, len(spans)), initializer=_limit, initargs=(_blas_libraries()[1],)
-        )
-        with pool:
+        with ThreadPoolExecutor(threads, "", _limit, (_blas_libraries()[1],)) as pool:
             # A copied context carries settings such as np.errstate into the thread.
             futures = [pool.submit(copy_context().run, function, a, b) for a, b in spans]
             try:
