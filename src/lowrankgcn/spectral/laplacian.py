@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import chunks, map_chunks, single_threaded_blas_if_small
+from lowrankgcn._parallel import map_chunks, single_threaded_blas_if_small
 from lowrankgcn._validation import choice, finite_array, invalid, positive_float, set_fields
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.cross.base import node_scale
@@ -117,17 +117,13 @@ class NullSpace:
 
     def vectors(self, numbers: Sequence[int] | NDArray[np.intp]) -> FloatArray:
         """Return the null vectors of the given numbers as columns, shape (n, len(numbers))."""
-        if self.dimension == len(numbers) == 1:
-            return self.profile[:, None].copy()
         return np.asarray(self.matrix[:, np.asarray(numbers, np.intp)].toarray())
 
     def coefficients(self, X: FloatArray) -> FloatArray:
         """Compute inner products of X (n, k) with the null vectors, shape (dimension, k)."""
-        if self.dimension == 1:  # the usual case, by matrix products
-            parts = map_chunks(lambda a, b: self.profile[None, a:b] @ X[a:b], len(X), CHUNK_ROWS)
-        else:
-            # In pieces: single precision vectors are not copied to double as a whole.
-            parts = [self.matrix[a:b].T @ X[a:b] for a, b in chunks(len(X), _LONG_CHUNK)]
+        # In pieces: single precision vectors are not copied to double as a whole.
+        transposed = self.profile[None] if self.dimension == 1 else self.matrix.T
+        parts = map_chunks(lambda a, b: transposed[:, a:b] @ X[a:b], len(X), _LONG_CHUNK)
         return np.asarray(np.sum(parts, axis=0))
 
     def combine(
@@ -269,8 +265,6 @@ class Laplacian(SymmetricOperator):
         components = self.graph.components
         isolated = self.affinity.degrees == 0
         squares = np.where(isolated, 1.0, self.degrees)
-        if self.graph.n_components == 1:
-            return NullSpace(components, np.sqrt(squares / squares.sum()))
         norms = np.bincount(components, weights=squares)
         return NullSpace(components, np.sqrt(squares / norms[components]))
 
