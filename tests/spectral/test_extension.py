@@ -196,11 +196,6 @@ def test_loop_weights_of_new_rows() -> None:
     assert cross_affinity(lg.Laplacian(ring, 2.0)).loop_weight == 2.0
 
 
-def test_only_laplacians_have_cross_affinities() -> None:
-    with pytest.raises(ValueError, match="laplacian: expected a Laplacian, got AdjacencyGraph"):
-        cross_affinity(lg.AdjacencyGraph([[0, 1], [1, 0]]))  # type: ignore[arg-type]
-
-
 def test_divided_difference() -> None:
     values = np.array([0.0, 0.3, 0.99, 1.2, 2.0])
     for phi in (

@@ -82,7 +82,8 @@ class WholeSpectrum:
 
     def __repr__(self) -> str:
         """Show the number and the range of the eigenvalues."""
-        return f"WholeSpectrum({self.counts.sum()} eigenvalues {_range(self.values)})"
+        values = f"{number(self.values[0])}..{number(self.values[-1])}"
+        return f"WholeSpectrum({self.counts.sum()} eigenvalues {values})"
 
 
 @final
@@ -146,15 +147,11 @@ class Eigenpairs:
 
     def __repr__(self) -> str:
         """Show the number, range and accuracy of the pairs."""
-        largest = scientific(self.residuals.max(initial=0.0))
+        values = f"{number(self.eigenvalues[0])}..{number(self.eigenvalues[-1])}"
         return (
-            f"Eigenpairs({self.rank} of {len(self.eigenvectors)}, eigenvalues "
-            f"{_range(self.eigenvalues)}, residuals <= {largest}, method={self.method!r})"
+            f"Eigenpairs({self.rank} of {len(self.eigenvectors)}, eigenvalues {values}, "
+            f"residuals <= {scientific(self.residuals.max())}, method={self.method!r})"
         )
-
-
-def _range(values: FloatArray) -> str:
-    return f"{number(values[0])}..{number(values[-1])}" if len(values) else "(none)"
 
 
 def eigenpairs(
@@ -434,7 +431,7 @@ def choose_dominant(
                 RankWarning,
             )
             k = ahead
-    following = eigenvalue_beyond_cut(values[order[k:]], values[order[:k]])
+    following = float(values[order[k]]) if k < len(values) else float("nan")
     taken = np.sort(order[:k])
     lead = int((taken < zeros).sum())
     return lead, taken[lead:] - zeros, 0.0 if lead == zeros < dimension else following
@@ -495,23 +492,13 @@ def flip_signs(vectors: NDArray[Any], signs: NDArray[Any]) -> None:
         vectors *= signs.astype(vectors.dtype)
 
 
-def eigenvalue_beyond_cut(left_out: FloatArray, kept: FloatArray) -> float:
-    """Return the eigenvalue that follows the cut; NaN if none is left out.
-
-    It is the first of `left_out`, or one of them that is a copy of a kept eigenvalue.
-    """
-    if not len(left_out):
-        return float("nan")
-    distances = _distances(left_out, kept).min(axis=1, initial=np.inf)
-    nearest = int(distances.argmin())
-    return float(left_out[nearest if distances[nearest] <= _CUT_TOL else 0])
-
-
 def warn_if_cut_degenerate(
     eigenvalues: FloatArray, residuals: FloatArray, following: float
 ) -> None:
     """Warn if the first eigenvalue left out cannot be distinguished from one that is kept."""
-    distances = _distances(np.array([following]), eigenvalues)[0]
+    # The null space is exact: no other eigenvalue is its copy, however small.
+    comparable = (eigenvalues == 0) == (following == 0)
+    distances = np.where(comparable, np.abs(eigenvalues - following), np.inf)
     nearest = int(distances.argmin())
     if distances[nearest] <= max(_CUT_TOL, residuals[nearest]):
         warn_caller(
@@ -520,12 +507,3 @@ def warn_if_cut_degenerate(
             "its eigenspace; choose another number of eigenpairs",
             DegenerateCutWarning,
         )
-
-
-def _distances(values: FloatArray, kept: FloatArray) -> FloatArray:
-    """Return distances between eigenvalues, shape (len(values), len(kept)).
-
-    The null space is exact: no other eigenvalue is its copy, however small.
-    """
-    values = values[:, None]
-    return np.where((values == 0) == (kept == 0), np.abs(values - kept), np.inf)

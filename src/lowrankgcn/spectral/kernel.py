@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final, overload
+from typing import NamedTuple, final, overload
 
 import numpy as np
 import scipy.linalg as la
@@ -60,9 +60,7 @@ _PROBES = 16  # a standard error of some per cent
 _STEPS = 24  # Lanczos steps: the quadrature is exact for polynomials of degree 47
 
 
-@final
-@dataclass(frozen=True)
-class TruncationError:
+class TruncationError(NamedTuple):
     """A Frobenius norm, with the standard error of its estimate (0 when exact).
 
     See Also
