@@ -61,13 +61,12 @@ def chunks(n: int, size: int) -> list[tuple[int, int]]:
 def available_threads() -> int:
     """Return ``LOWRANKGCN_NUM_THREADS`` if set, else the number of processors of this process."""
     text = os.environ.get(_VARIABLE, "").strip()
-    if text:
-        if not text.isdecimal() or int(text) < 1:
-            raise invalid(_VARIABLE, "an integer >= 1", repr(text))
-        return int(text)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    if not text:
+        affinity = getattr(os, "sched_getaffinity", None)  # not on every system
+        return len(affinity(0)) if affinity else os.cpu_count() or 1
+    if not text.isdecimal() or int(text) < 1:
+        raise invalid(_VARIABLE, "an integer >= 1", repr(text))
+    return int(text)
 
 
 def worthwhile_threads(work: int) -> int:

@@ -215,6 +215,7 @@ def divided_difference(phi: Filter) -> Filter:
     def psi(values: FloatArray) -> FloatArray:
         gap = 1.0 - values
         near = np.abs(gap) < 1e-7
-        return np.where(near, slope, (phi(values) - at_one) / np.where(near, 1.0, gap))
+        gap[near] = 1.0
+        return np.asarray(np.where(near, slope, (phi(values) - at_one) / gap))
 
     return Custom(psi)

@@ -265,6 +265,8 @@ class Laplacian(SymmetricOperator):
         components = self.graph.components
         isolated = self.affinity.degrees == 0
         squares = np.where(isolated, 1.0, self.degrees)
+        if self.graph.n_components == 1:
+            return NullSpace(components, np.sqrt(squares / squares.sum()))
         norms = np.bincount(components, weights=squares)
         return NullSpace(components, np.sqrt(squares / norms[components]))
 
