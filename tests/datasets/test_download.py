@@ -143,9 +143,9 @@ def test_connection_refused() -> None:
 
 def test_a_killed_download_leaves_nothing(server: str, tmp_path: Path) -> None:
     script = (
-        "from lowrankgcn.datasets import load_mushrooms, mushrooms\n"
+        "from lowrankgcn.datasets import load_mushrooms, uci\n"
         "from lowrankgcn.datasets.download import RemoteFile\n"
-        f"mushrooms.MUSHROOMS = RemoteFile('file.bin', {server + '/drips'!r}, 10**6, '0')\n"
+        f"uci.MUSHROOMS = RemoteFile('file.bin', {server + '/drips'!r}, 10**6, '0')\n"
         "print('begins', flush=True)\n"
         "load_mushrooms()\n"
     )

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lowrankgcn.datasets import load_mushrooms, load_spiral, mushrooms
+from lowrankgcn.datasets import load_mushrooms, load_spiral, uci
 from lowrankgcn.datasets.download import RemoteFile
-from lowrankgcn.datasets.mushrooms import MUSHROOMS
+from lowrankgcn.datasets.uci import MUSHROOMS
 from lowrankgcn.exceptions import DataUnavailableError
 from tests.conftest import SpiralData
 
@@ -22,7 +22,7 @@ NOWHERE = "http://127.0.0.1:9/agaricus-lepiota.data"
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty data directory, and an address that refuses connections."""
     monkeypatch.setenv("LOWRANKGCN_DATA", str(tmp_path))
-    monkeypatch.setattr(mushrooms, "MUSHROOMS", replace(MUSHROOMS, address=NOWHERE))
+    monkeypatch.setattr(uci, "MUSHROOMS", replace(MUSHROOMS, address=NOWHERE))
     return tmp_path
 
 

@@ -126,7 +126,7 @@ IMPOSSIBLE = {
         changed("fourier", grid=ModeGrid(np.zeros(4), np.ones(4), (1,) * 4, 0.1)),
     ),
     "degree": ("least_degree", changed("fourier", least_degree=0.0)),
-    "one point": ("points", lambda: replace(near(), points=np.ones((1, 2)), scales=np.ones(1))),
+    "one point": ("count", lambda: replace(near(), points=np.ones((1, 2)), scales=np.ones(1))),
     "neighbours": ("count", lambda: replace(near(), count=120)),
     "probes": ("probes", lambda: replace(near(), probes=-1)),
     "period": ("period", lambda: ModeGrid(np.zeros(1), -np.ones(1), (2,), 0.1)),

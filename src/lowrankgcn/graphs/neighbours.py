@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, final
+from typing import Annotated, Literal, final
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
-from lowrankgcn._validation import expect_shape, invalid, positive_int, set_fields
+from lowrankgcn._validation import positive_int, set_fields
 from lowrankgcn.graphs.graph import magnitude, read_only
 from lowrankgcn.graphs.search import NeighbourSearch
 from lowrankgcn.operators import FloatArray
@@ -59,22 +59,18 @@ class NearestNeighbours:
         Arguments of the search for neighbours.
     """
 
-    points: FloatArray
+    points: Annotated[FloatArray, "N D"]
     exponent: int
     count: int
     weights: NeighbourWeights
-    scales: FloatArray
+    scales: Annotated[FloatArray, "N"]
     least_scale: float
     recall: float
     probes: int
     seed: int
 
     def __post_init__(self) -> None:
-        expect_shape(self.points, "points", None, None)
-        n, dimension = self.points.shape
-        if n < 2 or dimension < 1:
-            raise invalid("points", "two rows and a column", f"shape {self.points.shape}")
-        expect_shape(self.scales, "scales", n)
+        n = len(self.points)
         positive_int(self.count, "count", maximum=n - 1)
         positive_int(self.probes, "probes", minimum=0, maximum=n)
 

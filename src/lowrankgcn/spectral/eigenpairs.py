@@ -276,8 +276,7 @@ def accurate_pairs(
     for _ in range(_ACCURACY_ROUNDS):
         laplacian = laplacian.with_tolerance(tol)
         with single_threaded_blas_if_small(laplacian.n):
-            solution, chosen, bound = _solve_dominant(laplacian, k, filters, request)
-            pairs = _assemble(laplacian, solution, chosen, request.dtype)
+            pairs, bound = _solve_dominant(laplacian, k, filters, request)
             if laplacian.affinity.exact:
                 return pairs, bound
             errors = laplacian.sampled_residuals(pairs.eigenvalues, pairs.eigenvectors)
@@ -323,7 +322,7 @@ def whole_spectrum(solution: Solution, dimension: int) -> WholeSpectrum:
 
 def _solve_dominant(
     laplacian: Laplacian, k: int, filters: Sequence[Filter], request: Request
-) -> tuple[Solution, Chosen, tuple[Filter, ...]]:
+) -> tuple[Eigenpairs, tuple[Filter, ...]]:
     """Compute pairs at the ends of the spectrum until the strongest are known to be among them."""
     dimension = laplacian.null_space.dimension
     zeros, available = min(dimension, k), laplacian.n - dimension
@@ -343,7 +342,8 @@ def _solve_dominant(
         # Only further pairs show whether copies of an outermost one are left out.
         outermost = np.isin([below - 1, below], chosen[1]).any()
         if complete or len(solution.values) == available or not outermost:
-            return replace(solution, products=products), chosen, bound
+            solution = replace(solution, products=products)
+            return _assemble(laplacian, solution, chosen, request.dtype), bound
         extra = 2 * extra + k
 
 

@@ -24,10 +24,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._parallel import map_chunks, single_threaded_blas_if_small
-from lowrankgcn._validation import choice, finite_array, invalid, positive_float, set_fields
+from lowrankgcn._validation import choice, invalid, positive_float, set_fields
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.cross.base import node_scale
 from lowrankgcn.graphs.graph import read_only
+from lowrankgcn.graphs.matrices import weight_array
 from lowrankgcn.operators import (
     DiagonalPlusLowRank,
     Factor,
@@ -71,12 +72,7 @@ def loop_weights(graph: Graph, smoother: Any) -> FloatArray:
         return loops + 1.0 if smoother in ("identity", "combined") else loops
     if not isinstance(smoother, (list, tuple)) and np.ndim(smoother) == 0:
         return np.full(n, positive_float(smoother, "smoother", zero=True))
-    values = finite_array(smoother, "smoother", ndim=1)
-    if values.shape != (n,):
-        raise invalid("smoother", f"shape ({n},)", f"shape {values.shape}")
-    if values.min() < 0:
-        raise invalid("smoother", "loop weights >= 0", float(values.min()))
-    return values.copy()
+    return weight_array(smoother, n, "smoother", zero=True).copy()
 
 
 @final
