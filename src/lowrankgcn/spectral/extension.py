@@ -26,7 +26,6 @@ from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.filters import Custom, Filter, Polynomial
 from lowrankgcn.spectral.laplacian import Laplacian
 
-_STEP = 1e-6  # of the difference that approximates a derivative
 _UNDEFINED = 1e-6  # neighbours do not determine eigenvectors with |1 − λ| below this
 
 
@@ -209,13 +208,14 @@ def divided_difference(phi: Filter) -> Filter:
         # Synthetic division by (1 − λ).
         quotient = np.cumsum(ascending)[:-1]
         return Polynomial(tuple(quotient.tolist()) or (0.0,))
-    at_one, below, above = phi(np.array([1.0, 1.0 - _STEP, 1.0 + _STEP]))
-    slope = (below - above) / (2 * _STEP)
+    at_one = float(phi(np.ones(1))[0])
 
     def psi(values: FloatArray) -> FloatArray:
-        gap = 1.0 - values
-        near = np.abs(gap) < 1e-7
-        gap[near] = 1.0
-        return np.asarray(np.where(near, slope, (phi(values) - at_one) / gap))
+        values = np.asarray(values, np.float64)
+        near = np.abs(1.0 - values) < 1e-7
+        step = 1e-6
+        slope = (phi(1.0 - step + 0.0 * values) - phi(1.0 + step + 0.0 * values)) / (2 * step)
+        gap = np.where(near, 1.0, 1.0 - values)
+        return np.where(near, slope, (phi(values) - at_one) / gap)
 
     return Custom(psi)
