@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from copy import copy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -126,18 +125,11 @@ IMPOSSIBLE = {
         changed("fourier", grid=ModeGrid(np.zeros(4), np.ones(4), (1,) * 4, 0.1)),
     ),
     "degree": ("least_degree", changed("fourier", least_degree=0.0)),
-    "one point": ("count", lambda: replace(near(), points=np.ones((1, 2)), scales=np.ones(1))),
-    "neighbours": ("count", lambda: replace(near(), count=120)),
-    "probes": ("probes", lambda: replace(near(), probes=-1)),
     "period": ("period", lambda: ModeGrid(np.zeros(1), -np.ones(1), (2,), 0.1)),
     "modes": ("half", lambda: ModeGrid(np.zeros(1), np.ones(1), (-2,), 0.1)),
     "no dimension": ("half", lambda: ModeGrid(np.zeros(0), np.ones(0), (), 0.1)),
     "eps": ("eps", lambda: ModeGrid(np.zeros(1), np.ones(1), (2,), 1.5)),
 }
-
-
-def near() -> Any:
-    return crossed("neighbours").neighbours  # type: ignore[attr-defined]
 
 
 def test_impossible_fields_raise() -> None:

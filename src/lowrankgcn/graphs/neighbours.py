@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
-from lowrankgcn._validation import positive_int, set_fields
+from lowrankgcn._validation import set_fields
 from lowrankgcn.graphs.graph import magnitude, read_only
 from lowrankgcn.graphs.search import NeighbourSearch
 from lowrankgcn.operators import FloatArray
@@ -59,20 +59,15 @@ class NearestNeighbours:
         Arguments of the search for neighbours.
     """
 
-    points: Annotated[FloatArray, "N D"]
+    points: Annotated[FloatArray, "n d"]
     exponent: int
     count: int
     weights: NeighbourWeights
-    scales: Annotated[FloatArray, "N"]
+    scales: Annotated[FloatArray, "n"]
     least_scale: float
     recall: float
     probes: int
     seed: int
-
-    def __post_init__(self) -> None:
-        n = len(self.points)
-        positive_int(self.count, "count", maximum=n - 1)
-        positive_int(self.probes, "probes", minimum=0, maximum=n)
 
     @classmethod
     def from_points(

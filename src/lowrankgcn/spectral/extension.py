@@ -12,13 +12,12 @@ Eigenvectors follow by u(x) = w̃(x, ·) U (I − Λ)^{-1}. Kernels follow with
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
-from lowrankgcn._validation import expect_shape
 from lowrankgcn.graphs.cross.base import CrossAffinity
 from lowrankgcn.graphs.cross.sparse import NeighbourCross
 from lowrankgcn.operators import FloatArray
@@ -57,10 +56,7 @@ class Extension:
     """
 
     cross: CrossAffinity
-    basis: Annotated[FloatArray, "M R"]
-
-    def __post_init__(self) -> None:
-        expect_shape(self.basis, "basis", self.cross.n_columns, None)
+    basis: FloatArray
 
     @property
     def rank(self) -> int:
