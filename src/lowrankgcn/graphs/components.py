@@ -46,7 +46,7 @@ def _table_components(incidence: CodeFactor) -> NDArray[np.intp]:
     """Join hyperedges that share a row, then look up the component of each row."""
     of_edge = matrix_components(sp.csr_array(incidence.pair_counts > 0))
     lookup = np.append(of_edge, -1)
-    labels = reduce(np.maximum, (lookup[column] for column in incidence.codes.T))
+    labels: NDArray[np.intp] = reduce(np.maximum, (lookup[column] for column in incidence.codes.T))
     alone = np.flatnonzero(labels < 0)
     labels[alone] = len(of_edge) + np.arange(len(alone))
     return labels

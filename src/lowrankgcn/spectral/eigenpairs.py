@@ -301,6 +301,8 @@ def bind_filters(
     Without a solution, the eigenvalues that the filters need are computed.
     """
     needs = frozenset().union(*(filter.needs for filter in filters))
+    if not needs:
+        return tuple(filters)
     if solution is None:
         count = int("smallest_nonzero" in needs and laplacian.null_space.dimension < laplacian.n)
         solution = solve(laplacian, replace(request, count=count))
@@ -468,7 +470,12 @@ def _assemble(laplacian: Laplacian, solution: Solution, chosen: Chosen, dtype: A
     eigenvalues = np.concatenate([np.zeros(zeros), solution.values[index]])
     warn_if_cut_degenerate(eigenvalues, residuals, following)
     return Eigenpairs(
-        *(eigenvalues, vectors, residuals, solution.method, solution.products, null.dimension),
+        eigenvalues,
+        vectors,
+        residuals,
+        solution.method,
+        solution.products,
+        null.dimension,
         next_eigenvalue=following,
         spectrum=whole_spectrum(solution, null.dimension) if solution.complete else None,
     )

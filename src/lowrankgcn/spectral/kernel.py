@@ -376,7 +376,8 @@ def _left_out(spectrum: WholeSpectrum, kept: FloatArray, phi: Filter) -> float:
     values, left = spectrum.values[1:], spectrum.counts[1:].copy()  # without the null space
     for value in kept:
         left[np.where(left > 0, np.abs(values - value), np.inf).argmin()] -= 1
-    return float(left @ phi(values) ** 2)
+    listed = left > 0
+    return float(left[listed] @ phi(values[listed]) ** 2)
 
 
 def _quadrature(laplacian: Laplacian, phi: Filter, pairs: Eigenpairs, probe: FloatArray) -> float:
