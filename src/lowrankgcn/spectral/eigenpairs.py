@@ -82,8 +82,7 @@ class WholeSpectrum:
 
     def __repr__(self) -> str:
         """Show the number and the range of the eigenvalues."""
-        values = f"{number(self.values[0])}..{number(self.values[-1])}"
-        return f"WholeSpectrum({self.counts.sum()} eigenvalues {values})"
+        return f"WholeSpectrum({self.counts.sum()} eigenvalues {_range(self.values)})"
 
 
 @final
@@ -147,11 +146,15 @@ class Eigenpairs:
 
     def __repr__(self) -> str:
         """Show the number, range and accuracy of the pairs."""
-        values = f"{number(self.eigenvalues[0])}..{number(self.eigenvalues[-1])}"
+        largest = scientific(self.residuals.max(initial=0.0))
         return (
-            f"Eigenpairs({self.rank} of {len(self.eigenvectors)}, eigenvalues {values}, "
-            f"residuals <= {scientific(self.residuals.max())}, method={self.method!r})"
+            f"Eigenpairs({self.rank} of {len(self.eigenvectors)}, eigenvalues "
+            f"{_range(self.eigenvalues)}, residuals <= {largest}, method={self.method!r})"
         )
+
+
+def _range(values: FloatArray) -> str:
+    return f"{number(values[0])}..{number(values[-1])}" if len(values) else "(none)"
 
 
 def eigenpairs(
