@@ -55,7 +55,8 @@ def docstrings(name: str, value: Any) -> Iterator[tuple[str, str]]:
 def is_public(value: Any) -> bool:
     """Return whether a value is a class or function; helpers for messages are not documented."""
     helper = inspect.isfunction(value) and value.__module__ == "lowrankgcn.exceptions"
-    return (inspect.isclass(value) or inspect.isfunction(value)) and not helper
+    ours = getattr(value, "__module__", "").startswith("lowrankgcn")
+    return ours and (inspect.isclass(value) or inspect.isfunction(value)) and not helper
 
 
 def undefined_names(docstring: str) -> set[str]:
@@ -80,7 +81,9 @@ def test_every_public_name_has_a_page() -> None:
     public = {f"lowrankgcn.{name}": getattr(lg, name) for name in lg.__all__}
     for package in PACKAGES:
         module = import_module(f"lowrankgcn.{package}")
-        public |= {f"{package}.{name}": getattr(module, name) for name in module.__all__}
+        names = getattr(module, "__all__", vars(module))
+        values = {name: getattr(module, name) for name in names}
+        public |= {f"{package}.{name}": value for name, value in values.items()}
     classes_and_functions = {name for name, value in public.items() if is_public(value)}
     assert {name for name in classes_and_functions if id(public[name]) not in pages} == set()
 

@@ -47,14 +47,6 @@ def test_chunks_cover_every_row_once(n, size):
     assert all(0 < stop - start <= size for start, stop in spans)
 
 
-def test_bad_arguments_are_rejected():
-    for n, size, name in ((-1, 2, "n:"), (3, 0, "size:"), (2.5, 1, "n:")):
-        with pytest.raises(ValueError, match=name):
-            chunks(n, size)
-    with pytest.raises(ValueError, match="n_threads"):
-        map_chunks(lambda a, b: a, 3, 1, n_threads=0)
-
-
 @given(
     n=st.integers(0, 100),
     size=st.integers(1, 30),

@@ -34,39 +34,15 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-__all__ = [
-    "AccuracyWarning",
-    "AdjacencyGraph",
-    "DegenerateCutWarning",
-    "DisconnectedGraphWarning",
-    "Eigenpairs",
-    "EigensolverError",
-    "FastSumError",
-    "GCNClassifier",
-    "GaussianGraph",
-    "Hypergraph",
-    "Kernel",
-    "Laplacian",
-    "RankWarning",
-    "SpectralGPClassifier",
-    "TableEncoder",
-    "UnlabelledComponentWarning",
-    "datasets",
-    "eigenpairs",
-    "exceptions",
-    "filters",
-    "kernel",
-    "load",
-    "nn",
-    "plotting",
-    "save",
-]
+__all__ = ["datasets", "exceptions", "filters", "nn", "plotting"]
+__all__ += ["AdjacencyGraph", "GaussianGraph", "Hypergraph", "TableEncoder"]
+__all__ += ["Eigenpairs", "Kernel", "Laplacian", "eigenpairs", "kernel"]
+__all__ += ["GCNClassifier", "SpectralGPClassifier", "load", "save"]
+__all__ += ["AccuracyWarning", "DegenerateCutWarning", "DisconnectedGraphWarning", "RankWarning"]
+__all__ += ["EigensolverError", "FastSumError", "UnlabelledComponentWarning"]
 
-# Modules of the names that are imported on demand: the libraries behind them take seconds to load.
+# Modules that are imported on demand, because the libraries behind them take seconds to load.
 _MODULES = {
-    **dict.fromkeys(("GCNClassifier", "SpectralGPClassifier", "load", "save"), "estimators"),
-    **dict.fromkeys(("AdjacencyGraph", "GaussianGraph", "Hypergraph"), "graphs"),
-    **{name: name for name in ("datasets", "nn", "plotting")},
     "Eigenpairs": "spectral.eigenpairs",
     "Kernel": "spectral.kernel",
     "Laplacian": "spectral.laplacian",
@@ -74,6 +50,8 @@ _MODULES = {
     "eigenpairs": "spectral.eigenpairs",
     "filters": "spectral.filters",
     "kernel": "spectral.kernel",
+    **dict.fromkeys(("AdjacencyGraph", "GaussianGraph", "Hypergraph"), "graphs"),
+    **dict.fromkeys(("GCNClassifier", "SpectralGPClassifier", "load", "save"), "estimators"),
 }
 
 
@@ -82,7 +60,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"{__name__}.{_MODULES[name]}")
+    module = import_module(f"{__name__}.{_MODULES.get(name, name)}")
     return getattr(module, name, module)  # some names are modules

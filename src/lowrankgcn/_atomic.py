@@ -11,14 +11,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -38,8 +37,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(os.path.realpath(path))  # keeps a symbolic link
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target.parent))
+    target.parent.stat()  # raises an error that names a missing folder
     if is_stream(path):
         with tempfile.TemporaryDirectory() as folder:
             temporary = Path(folder) / "file"
@@ -58,7 +56,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             shutil.copymode(target, temporary)
         os.replace(temporary, target)
     except BaseException:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
 
@@ -109,8 +107,8 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     ['first.txt']
     """
     target = Path(os.path.abspath(path))
-    if target.exists() or target.is_symlink():
-        raise FileExistsError(17, os.strerror(17), os.fspath(path))
+    if os.path.lexists(target):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(path))
     temporary = _temporary_path(target)
     temporary.mkdir()
     try:

@@ -8,17 +8,8 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = [
-    "count",
-    "duration",
-    "number",
-    "percent",
-    "plural",
-    "rounded_percent",
-    "scientific",
-    "shorten",
-    "value_text",
-]
+# Also the filters of the templates of reports.
+__all__ = ["count", "duration", "percent", "plural", "rounded_percent", "shorten", "value_text"]
 
 
 def percent(share: float, decimals: int = 1) -> str:
@@ -32,12 +23,9 @@ def rounded_percent(share: float) -> str:
     >>> rounded_percent(0.934), rounded_percent(0.9991), rounded_percent(1.0)
     ('93\xa0%', 'over 99\xa0%', '100\xa0%')
     """
-    if 0.995 < share < 1:
-        text = "over 99"
-    elif 0 < share < 0.005:
-        text = "under 1"
-    else:
-        text = f"{100 * share:.0f}"
+    text = f"{100 * share:.0f}"
+    if 0 < share < 1:
+        text = {"0": "under 1", "100": "over 99"}.get(text, text)
     return f"{text}\N{NO-BREAK SPACE}%"
 
 

@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 import scipy.linalg  # noqa: F401
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-from lowrankgcn._validation import invalid, positive_int
+from lowrankgcn._validation import invalid
 
 Result = TypeVar("Result")
 Settings = list[tuple[Any, int]]  # libraries and their numbers of threads
@@ -55,21 +55,18 @@ def chunks(n: int, size: int) -> list[tuple[int, int]]:
     >>> chunks(5, 2)
     [(0, 2), (2, 4), (4, 5)]
     """
-    n = positive_int(n, "n", minimum=0)
-    size = positive_int(size, "size")
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def available_threads() -> int:
     """Return ``LOWRANKGCN_NUM_THREADS`` if set, else the number of processors of this process."""
     text = os.environ.get(_VARIABLE, "").strip()
-    if text:
-        if not text.isdecimal() or int(text) < 1:
-            raise invalid(_VARIABLE, "an integer >= 1", repr(text))
-        return int(text)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    if not text:
+        affinity = getattr(os, "sched_getaffinity", None)  # not on every system
+        return len(affinity(0)) if affinity else os.cpu_count() or 1
+    if not text.isdecimal() or int(text) < 1:
+        raise invalid(_VARIABLE, "an integer >= 1", repr(text))
+    return int(text)
 
 
 def worthwhile_threads(work: int) -> int:
@@ -120,16 +117,13 @@ def map_chunks(
     [3, 3, 1]
     """
     spans = chunks(n, size)
-    threads = available_threads() if n_threads is None else positive_int(n_threads, "n_threads")
     if len(spans) <= 1 or _INLINE.get():
         return [function(start, stop) for start, stop in spans]
     with single_threaded_blas(), inline_chunks():
+        threads = min(n_threads or available_threads(), len(spans))
         if threads == 1:
             return [function(start, stop) for start, stop in spans]
-        pool = ThreadPoolExecutor(
-            min(threads, len(spans)), initializer=_limit, initargs=(_blas_libraries()[1],)
-        )
-        with pool:
+        with ThreadPoolExecutor(threads, "", _limit, (_blas_libraries()[1],)) as pool:
             # A copied context carries settings such as np.errstate into the thread.
             futures = [pool.submit(copy_context().run, function, a, b) for a, b in spans]
             try:

@@ -42,13 +42,11 @@ def choice(value: Any, name: str, options: Iterable[str]) -> str:
 
 def positive_int(value: Any, name: str, *, minimum: int = 1, maximum: int | None = None) -> int:
     """Return `value` as an int within the bounds; reject booleans and fractions."""
-    upper = "" if maximum is None else f" and <= {maximum}"
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
-        raise invalid(name, f"an integer >= {minimum}{upper}", repr(value))
-    number = int(value)
-    if number < minimum or (maximum is not None and number > maximum):
-        raise invalid(name, f"an integer >= {minimum}{upper}", number)
-    return number
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or value < minimum or (maximum is not None and value > maximum):
+        upper = "" if maximum is None else f" and <= {maximum}"
+        raise invalid(name, f"an integer >= {minimum}{upper}", int(value) if whole else repr(value))
+    return int(value)
 
 
 def node_count(value: Any, name: str, least: int) -> int:
@@ -58,7 +56,7 @@ def node_count(value: Any, name: str, least: int) -> int:
 
 def finite_float(value: Any, name: str, expected: str = "a finite number") -> float:
     """Return `value` as a finite float of any sign; reject booleans."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise invalid(name, expected, repr(value))
     try:
         number = float(value)
@@ -73,11 +71,9 @@ def positive_float(
     value: Any, name: str, *, zero: bool = False, maximum: float = math.inf, below: float = math.inf
 ) -> float:
     """Return `value` as a finite float > 0 (>= 0 with `zero`), <= `maximum` and < `below`."""
-    expected = (
-        ("a finite number >= 0" if zero else "a finite number > 0")
-        + ("" if math.isinf(maximum) else f" and <= {maximum:g}")
-        + ("" if math.isinf(below) else f" and < {below:g}")
-    )
+    expected = "a finite number >= 0" if zero else "a finite number > 0"
+    expected += "" if math.isinf(maximum) else f" and <= {maximum:g}"
+    expected += "" if math.isinf(below) else f" and < {below:g}"
     number = finite_float(value, name, expected)
     # A float32 value such as np.float32(0.1) may lie slightly above its maximum.
     too_large = number > maximum * (1 + 1e-6) or number >= below
@@ -104,21 +100,19 @@ def finite_array(
             raise TypeError("not numeric")
         with np.errstate(over="ignore"):  # the check below reports the infinity
             array = raw.astype(np.float64, copy=False)
-    except (TypeError, ValueError, OverflowError):
-        raise invalid(name, expected, _describe(value)) from None
-    except RuntimeError as error:  # a tensor that records gradients or is on another device
-        raise invalid(name, expected, f"{_describe(value)}: {error}") from None
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        dtype = f" of dtype {value.dtype}" if hasattr(value, "dtype") else ""
+        # A tensor may record gradients or be on another device.
+        reason = f": {error}" if isinstance(error, RuntimeError) else ""
+        raise invalid(name, expected, type(value).__name__ + dtype + reason) from None
     if allowed is not None and array.ndim not in allowed:
         raise invalid(name, expected, f"shape {array.shape}")
-    # The sum is NaN or infinite if an entry is, so the entries are rarely searched.
-    with np.errstate(invalid="ignore", over="ignore"):
-        total = array.sum()
-    if not np.isfinite(total) and not np.isfinite(array).all():
-        bad = np.argwhere(~np.isfinite(array))
-        place = tuple(int(i) for i in bad[0])
-        raise invalid(
-            name, "finite entries", f"{array[place]} at index {place} ({len(bad)} such entries)"
-        )
+    finite = np.isfinite(array)
+    if not finite.all():
+        bad = np.argwhere(~finite)
+        place = tuple(bad[0].tolist())
+        got = f"{array[place]} at index {place} ({len(bad)} such entries)"
+        raise invalid(name, "finite entries", got)
     return array
 
 
@@ -189,9 +183,3 @@ def _dimensions(allowed: tuple[int, ...] | None) -> str:
         return ""
     plural = "" if allowed == (1,) else "s"
     return f" with {' or '.join(map(str, allowed))} dimension{plural}"
-
-
-def _describe(value: Any) -> str:
-    kind = type(value).__name__
-    dtype = getattr(value, "dtype", None)
-    return kind if dtype is None else f"{kind} of dtype {dtype}"

@@ -10,21 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-__all__ = [
-    "TORCH_MISSING",
-    "AccuracyWarning",
-    "DataUnavailableError",
-    "DegenerateCutWarning",
-    "DisconnectedGraphWarning",
-    "EigensolverError",
-    "FastSumError",
-    "RankWarning",
-    "UnlabelledComponentWarning",
-    "prefix_errors",
-    "torch_installed",
-    "warn_caller",
-]
-
 TORCH_MISSING = "networks need torch: pip install 'lowrankgcn[nn]'"
 
 

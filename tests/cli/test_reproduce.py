@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from lowrankgcn.cli.progress import Run
-from lowrankgcn.datasets import mushrooms
+from lowrankgcn.datasets import uci
 from lowrankgcn.experiments.reproduction import results
 from lowrankgcn.experiments.reproduction.results import reproduce
 from tests.browser import measure, needs_browser
@@ -36,8 +36,8 @@ def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """An empty data directory, and an address that refuses connections."""
     (tmp_path / "empty").mkdir()
     monkeypatch.setenv("LOWRANKGCN_DATA", str(tmp_path / "empty"))
-    nowhere = replace(mushrooms.MUSHROOMS, address="http://127.0.0.1:9/file")
-    monkeypatch.setattr(mushrooms, "MUSHROOMS", nowhere)
+    nowhere = replace(uci.MUSHROOMS, address="http://127.0.0.1:9/file")
+    monkeypatch.setattr(uci, "MUSHROOMS", nowhere)
 
 
 @pytest.fixture(scope="module")

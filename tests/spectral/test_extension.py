@@ -193,8 +193,3 @@ def test_loop_weights_of_new_rows() -> None:
     # A number is used as it is, also if all loops of the hypergraph itself are equal.
     ring = lg.Hypergraph([[1, 1], [1, 1]])
     assert cross_affinity(lg.Laplacian(ring, 2.0)).loop_weight == 2.0
-
-
-def test_only_laplacians_have_cross_affinities() -> None:
-    with pytest.raises(ValueError, match="laplacian: expected a Laplacian, got AdjacencyGraph"):
-        cross_affinity(lg.AdjacencyGraph([[0, 1], [1, 0]]))  # type: ignore[arg-type]

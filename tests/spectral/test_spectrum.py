@@ -17,7 +17,6 @@ import lowrankgcn as lg
 from lowrankgcn.spectral.eigenpairs import (
     Eigenpairs,
     WholeSpectrum,
-    eigenvalue_beyond_cut,
     fix_signs,
     warn_if_cut_degenerate,
 )
@@ -93,27 +92,6 @@ def test_degenerate_cut() -> None:
         if warns:
             assert "multiple eigenvalue" in str(caught[0].message)
             assert caught[0].filename == __file__
-
-
-LEFT_OUT: list[Any] = [
-    ([0.7, 0.6], [0.0, 0.5], 0.7),
-    ([0.7, 0.5], [0.0, 0.5], 0.5),  # a twin of one kept counts before the first
-    ([0.7, 0.0], [0.5, 0.0], 0.0),
-    ([0.7, 0.5 + 1e-12], [0.5], 0.5 + 1e-12),
-    ([2.0], [0.5], 2.0),
-    ([0.7, 0.0], [1e-12], 0.7),  # zeros are exact, so 1e-12 is no copy of them
-    ([0.7, 1e-12], [0.0], 0.7),
-    ([0.7, 0.0], [0.0, 1e-12], 0.0),
-]
-
-
-def test_eigenvalue_beyond_cut() -> None:
-    for rest, kept, expected in LEFT_OUT:
-        assert eigenvalue_beyond_cut(np.array(rest), np.array(kept)) == expected
-
-
-def test_nothing_left_out() -> None:
-    assert np.isnan(eigenvalue_beyond_cut(np.array([]), np.array([0.5])))
 
 
 def pairs(values: list[float]) -> Eigenpairs:

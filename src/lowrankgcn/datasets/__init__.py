@@ -15,10 +15,9 @@ the folder named by the environment variable ``LOWRANKGCN_DATA``, or ``lowrankgc
 cache. The file is downloaded on first use.
 """
 
-from lowrankgcn.datasets.cars import load_cars
 from lowrankgcn.datasets.dataset import Dataset
 from lowrankgcn.datasets.download import data_directory
-from lowrankgcn.datasets.mushrooms import load_mushrooms
 from lowrankgcn.datasets.spiral import load_spiral
+from lowrankgcn.datasets.uci import load_cars, load_mushrooms
 
 __all__ = ["Dataset", "data_directory", "load_cars", "load_mushrooms", "load_spiral"]

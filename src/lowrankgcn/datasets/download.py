@@ -13,19 +13,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-import time
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from typing import final
 from urllib.request import urlopen
 
-from lowrankgcn import _atomic
+from lowrankgcn._atomic import write_bytes
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import DataUnavailableError
 
 _SILENCE = 15.0  # seconds without a byte after which a download is given up
-_PATIENCE = 120.0  # seconds for the whole file
 
 
 def data_directory() -> Path:
@@ -39,13 +37,11 @@ def data_directory() -> Path:
     >>> data_directory().is_absolute()
     True
     """
-    named = os.environ.get("LOWRANKGCN_DATA")
-    if named:
+    if named := os.environ.get("LOWRANKGCN_DATA"):
         return Path(named).expanduser().absolute()
     cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
     # The XDG specification requires that relative paths are ignored.
-    base = cache if cache.is_absolute() else Path("~/.cache").expanduser()
-    return base.absolute() / "lowrankgcn"
+    return (cache if cache.is_absolute() else Path.home() / ".cache") / "lowrankgcn"
 
 
 @final
@@ -58,13 +54,11 @@ class RemoteFile:
     size: int
     sha256: str
 
-    def check(self, content: bytes) -> None:
+    def check(self, content: bytes, remedy: str = "") -> None:
         """Raise ValueError if the content is not that of the file."""
-        if len(content) != self.size:
-            raise invalid(self.name, f"{self.size} bytes", len(content))
         digest = hashlib.sha256(content).hexdigest()
         if digest != self.sha256:
-            raise invalid(self.name, f"SHA-256 {self.sha256[:8]}...", f"{digest[:8]}...")
+            raise invalid(self.name, f"SHA-256 {self.sha256[:8]}...", f"{digest[:8]}...{remedy}")
 
     def read(self, *, fetch: bool = True) -> bytes:
         """Return the content from the data directory, after downloading it there on first use.
@@ -82,19 +76,16 @@ class RemoteFile:
             If the file in the data directory has another content.
         """
         folder, failure = data_directory(), ""
-        try:
-            content = (folder / self.name).read_bytes()
-            self.check(content)
+        path = folder / self.name
+        if path.is_file():
+            content = path.read_bytes()
+            self.check(content, f"; remove it from {folder} to download it again")
             return content
-        except ValueError as error:
-            raise ValueError(f"{error}; remove it from {folder} to download it again") from None
-        except (FileNotFoundError, NotADirectoryError):
-            pass
         if fetch:
             try:
                 content = self.download()
                 folder.mkdir(parents=True, exist_ok=True)
-                _atomic.write_bytes(folder / self.name, content)
+                write_bytes(path, content)
                 return content
             except OSError as error:
                 failure = f" ({error})"
@@ -108,15 +99,11 @@ class RemoteFile:
         Raises
         ------
         DataUnavailableError
-            If the server does not answer, is too slow, or sends anything but that file.
+            If the server does not answer or sends anything but that file.
         """
-        deadline, content = time.monotonic() + _PATIENCE, b""
         try:
             with urlopen(self.address, timeout=_SILENCE) as response:
-                while len(content) <= self.size and (part := response.read1()):
-                    content += part
-                    if time.monotonic() > deadline:
-                        raise TimeoutError(f"not finished after {_PATIENCE:g} s")
+                content: bytes = response.read(self.size + 1)  # also if the server never ends
             self.check(content)
         except (OSError, HTTPException, ValueError) as error:
             message = " ".join(str(error).split())

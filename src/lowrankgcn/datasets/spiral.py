@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._validation import choice, invalid, positive_int, random_generator
+from lowrankgcn._validation import choice, finite_array, invalid, positive_int, random_generator
 from lowrankgcn.datasets.dataset import Dataset, assemble
 from lowrankgcn.datasets.download import data_directory
 from lowrankgcn.exceptions import DataUnavailableError
@@ -76,8 +76,8 @@ def load_spiral(
     if source == "paper":
         name, sample = "spiral-paper", _paper_points(data_directory() / "spiral-paper.csv")
     else:
-        n_per_orb = positive_int(n_per_orb, "n_per_orb")
-        name, sample = "spiral", _sample(n_per_orb, random_generator(random_state))
+        size = positive_int(n_per_orb, "n_per_orb")
+        name, sample = "spiral", _sample(size, random_generator(random_state))
     points, target, training = sample
     orbs, frame_target = tuple(f"orb {k}" for k in range(5)), "orb" if as_frame else None
     return assemble(name, points, target, ("x", "y", "z"), orbs, training, frame_target)
@@ -108,12 +108,12 @@ def _paper_points(path: Path) -> _Sample:
             f"spiral: no file {path.name} in {path.parent} (columns x, y, z, label, training); "
             "use source='generated' for a new sample"
         )
+    rows = [line.split(",") for line in path.read_text().splitlines()[1:]]
     try:
-        table = np.array([line.split(",") for line in path.read_text().splitlines()[1:]], float)
+        table = np.array(rows, float).reshape(10_000, 5)
     except ValueError as error:
-        raise invalid(str(path), "a table of numbers", error) from None
-    if table.shape != (10_000, 5) or not np.isfinite(table).all():
-        raise invalid(str(path), "10000 rows of 5 finite numbers", f"shape {table.shape}")
+        raise invalid(str(path), "10000 rows of 5 numbers", error) from None
+    finite_array(table, str(path))
     target, training = table[:, 3].astype(np.intp) - 1, np.flatnonzero(table[:, 4])
     if sorted(target[training]) != [0, 0, 1, 1, 2, 2, 3, 3, 4, 4] or np.ptp(target) != 4:
         raise invalid(str(path), "two training nodes of each label 1 to 5", "other nodes")

@@ -97,14 +97,9 @@ class AdjacencyGraph(Graph):
         matrix = _symmetric_matrix(adjacency)
         loops = np.asarray(matrix.diagonal(), np.float64).copy()
         if loops.any():
-            matrix = matrix.copy()
-            if sp.issparse(matrix):
-                matrix.setdiag(0.0)
-                matrix.eliminate_zeros()
-            else:
-                np.fill_diagonal(matrix, 0.0)
-        if not sp.issparse(matrix):
-            matrix = read_only(matrix)
+            diagonal: Any = sp.diags_array(loops) if sp.issparse(matrix) else np.diag(loops)
+            matrix = matrix - diagonal
+        matrix = sp.csr_array(matrix) if sp.issparse(matrix) else read_only(matrix)
         self._set(adjacency=matrix, neighbours=None, _loops=read_only(loops))
 
     @classmethod

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -45,11 +46,7 @@ def _table_components(incidence: CodeFactor) -> NDArray[np.intp]:
     """Join hyperedges that share a row, then look up the component of each row."""
     of_edge = matrix_components(sp.csr_array(incidence.pair_counts > 0))
     lookup = np.append(of_edge, -1)
-    labels = np.full(incidence.shape[0], -1, np.intp)
-    for column in incidence.codes.T:
-        np.maximum(labels, lookup[column], out=labels)
-        if labels.min() >= 0:
-            break
+    labels: NDArray[np.intp] = reduce(np.maximum, (lookup[column] for column in incidence.codes.T))
     alone = np.flatnonzero(labels < 0)
     labels[alone] = len(of_edge) + np.arange(len(alone))
     return labels
@@ -58,9 +55,9 @@ def _table_components(incidence: CodeFactor) -> NDArray[np.intp]:
 def point_components(coordinates: FloatArray, radius: float) -> NDArray[np.intp]:
     """Return the connected components of the graph that joins points less than `radius` apart.
 
-    The graph of nearest neighbours gives a first partition. A component is final if no point of it
-    has more neighbours than were searched. The others grow by all components with a point near them
-    until there is none.
+    The graph of nearest neighbours gives a first partition. Edges that it lacks join points with
+    more neighbours than were searched. As long as there are such edges between two parts, the parts
+    are joined.
     """
     n = len(coordinates)
     # A point near the centre is nearly always joined to all others: one pass is enough.
@@ -68,22 +65,35 @@ def point_components(coordinates: FloatArray, radius: float) -> NDArray[np.intp]
     offsets = coordinates - coordinates[hub]
     if np.einsum("ij,ij->i", offsets, offsets).max() < radius**2:
         return np.zeros(n, np.intp)
-    tree = cKDTree(coordinates)
-    count = min(_NEIGHBOURS, n)
-    distances, neighbours = tree.query(
-        coordinates, k=np.arange(1, count + 1), distance_upper_bound=radius
+    ranks = np.arange(1, min(_NEIGHBOURS, n) + 1)
+    distances, neighbours = cKDTree(coordinates).query(
+        coordinates, k=ranks, distance_upper_bound=radius
     )
-    joined = np.isfinite(distances)
-    rows = np.repeat(np.arange(n), joined.sum(axis=1))
-    edges = sp.coo_array((np.ones(len(rows), np.int8), (rows, neighbours[joined])), shape=(n, n))
-    labels = matrix_components(edges)
-    for label in np.unique(labels[joined.all(axis=1)]) if count < n else ():
-        frontier = labels == label
-        while frontier.any():
-            outside = np.flatnonzero(labels != label)
-            near, _ = cKDTree(coordinates[frontier]).query(
-                coordinates[outside], distance_upper_bound=radius
-            )
-            frontier = np.isin(labels, labels[outside[np.isfinite(near)]])
-            labels[frontier] = label
-    return labels
+    near = np.isfinite(distances)
+    crowded = near.all(axis=1)
+    labels = _joined(n, np.repeat(np.arange(n), near.sum(axis=1)), neighbours[near])
+    while True:
+        start, end = _links(coordinates[crowded], labels[crowded], radius)
+        if not len(start):
+            return labels
+        labels = _joined(int(labels.max()) + 1, start, end)[labels]
+
+
+def _joined(n: int, start: NDArray[np.intp], end: NDArray[np.intp]) -> NDArray[np.intp]:
+    return matrix_components(sp.coo_array((np.ones(len(start)), (start, end)), shape=(n, n)))
+
+
+def _links(points: FloatArray, labels: NDArray[np.intp], radius: float) -> NDArray[np.intp]:
+    """Return pairs of labels of points less than `radius` apart, shape (2, m).
+
+    Two labels differ in a binary digit, so one nearest neighbour among the points of the other
+    digit is enough: if any two labels can be joined, then at least one of them is in a pair.
+    """
+    pairs = [np.zeros((2, 0), np.intp)]
+    for digit in range(int(labels.max(initial=0)).bit_length()):
+        ones = (labels >> digit) % 2 == 1
+        tree = cKDTree(points[ones])
+        distances, nearest = tree.query(points[~ones], distance_upper_bound=radius)
+        near = np.isfinite(distances)
+        pairs.append(np.stack([labels[~ones][near], labels[ones][nearest[near]]]))
+    return np.hstack(pairs)

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeVar, final
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -28,9 +27,7 @@ Array = TypeVar("Array", bound=NDArray[Any])
 RowKind = Literal["points", "table", "incidence", "affinities"]
 
 
-@final
-@dataclass(frozen=True)
-class GraphDescription:
+class GraphDescription(NamedTuple):
     """A description of a graph for reports.
 
     Attributes

@@ -12,16 +12,16 @@ array([[0., 0., 1.]])
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, final
+from typing import Annotated, Literal, final
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowrankgcn._codec import NOT_SAVED, saved
-from lowrankgcn._validation import expect_shape, invalid, positive_int
+from lowrankgcn._codec import saved
+from lowrankgcn._validation import set_fields
 from lowrankgcn.graphs.graph import magnitude, read_only
 from lowrankgcn.graphs.search import NeighbourSearch
 from lowrankgcn.operators import FloatArray
@@ -57,29 +57,17 @@ class NearestNeighbours:
         Share of the nearest neighbours that the search finds, measured in a sample; 1 if exact.
     probes, seed : int
         Arguments of the search for neighbours.
-    search : NeighbourSearch or None
-        The search; None if it was not built yet. It is not saved.
     """
 
-    points: FloatArray
+    points: Annotated[FloatArray, "n d"]
     exponent: int
     count: int
     weights: NeighbourWeights
-    scales: FloatArray
+    scales: Annotated[FloatArray, "n"]
     least_scale: float
     recall: float
     probes: int
     seed: int
-    search: NeighbourSearch | None = field(default=None, repr=False, metadata=NOT_SAVED)
-
-    def __post_init__(self) -> None:
-        expect_shape(self.points, "points", None, None)
-        n, dimension = self.points.shape
-        if n < 2 or dimension < 1:
-            raise invalid("points", "two rows and a column", f"shape {self.points.shape}")
-        expect_shape(self.scales, "scales", n)
-        positive_int(self.count, "count", maximum=n - 1)
-        positive_int(self.probes, "probes", minimum=0, maximum=n)
 
     @classmethod
     def from_points(
@@ -101,9 +89,8 @@ class NearestNeighbours:
         distances, neighbours = search.query(scaled, np.arange(len(scaled)))
         least = least_scale * float(distances[:, -1].mean())
         scales = read_only(np.maximum(distances[:, -1], least))
-        near = cls(
-            scaled, exponent, count, weights, scales, least, recall, search.probes, seed, search
-        )
+        near = cls(scaled, exponent, count, weights, scales, least, recall, search.probes, seed)
+        set_fields(near, _search=search)  # built already
         return near, near._matrix(distances, neighbours, scales)
 
     def new_weights(self, points: FloatArray) -> sp.csr_array:
@@ -123,8 +110,6 @@ class NearestNeighbours:
 
     @cached_property
     def _search(self) -> NeighbourSearch:
-        if self.search is not None:
-            return self.search
         return NeighbourSearch(self.points, self.count, probes=self.probes, seed=self.seed)
 
     def _matrix(

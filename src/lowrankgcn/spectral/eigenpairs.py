@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._format import number, scientific
-from lowrankgcn._parallel import map_chunks, single_threaded_blas_if_small
+from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn._validation import choice, invalid, positive_float, positive_int
 from lowrankgcn.exceptions import (
     AccuracyWarning,
@@ -38,15 +38,15 @@ from lowrankgcn.exceptions import (
 )
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.filters import Filter, FilterLike, Polynomial, as_filters
-from lowrankgcn.spectral.laplacian import CHUNK_ROWS, Laplacian
+from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.solvers.choice import largest_eigenvalue, solve
 from lowrankgcn.spectral.solvers.solution import Built, Request, Solution
 
 # Number of null vectors, numbers of the other pairs, and the first eigenvalue left out.
 Chosen = tuple[int, NDArray[np.intp], float]
 
-_METHODS = ("auto", "dense", "svd", "block")
-_LARGEST = (Polynomial((0.0, 1.0)),)  # the filter that weighs the largest eigenvalues most
+# The filter that weighs the largest eigenvalues most.
+_LARGEST: tuple[Filter, ...] = (Polynomial((0.0, 1.0)),)
 _ACCURACY_ROUNDS = 3  # each with fast sums ten times as accurate; two suffice in practice
 _GRID = 4001  # points between two eigenvalues at which a filter is evaluated
 _TIE = 1e-10  # strengths that differ by less, relative to the largest, count as equal
@@ -238,20 +238,16 @@ def eigenpairs(
     request = checked_request(laplacian, tol, random_state)
     count = positive_int(k, "k", maximum=laplacian.n)
     choice(which, "which", ("smallest", "largest", "dominant"))
-    choice(method, "method", _METHODS)
+    choice(method, "method", ("auto", "dense", "svd", "block"))
     limit = None if max_iter is None else positive_int(max_iter, "max_iter", maximum=2**31 - 1)
-    named = isinstance(dtype, (str, type, np.dtype))  # others may not compare to one truth value
-    if not named or dtype not in ("float32", "float64", np.float32, np.float64):
-        raise invalid("dtype", "'float32' or 'float64'", repr(dtype))
+    stored = choice(getattr(dtype, "__name__", str(dtype)), "dtype", ("float64", "float32"))
     if (filter is not None) != (which == "dominant"):
         expected = "a filter" if which == "dominant" else "none"
         raise invalid("filter", f"{expected} with which={which!r}", repr(filter))
     if method == "svd" and laplacian.factor is None:
         raise invalid("method", "a solver other than 'svd' for this graph", "no low-rank structure")
-    request = replace(request, method=method, max_iter=limit, dtype=np.dtype(dtype).type)
-    filters: Sequence[Filter] = _LARGEST if which == "largest" else ()
-    if filter is not None:
-        filters = as_filters(filter)
+    request = replace(request, method=method, max_iter=limit, dtype=np.dtype(stored).type)
+    filters = _LARGEST if which == "largest" else () if filter is None else as_filters(filter)
     pairs, _ = accurate_pairs(laplacian, count, filters, request)
     if pairs.n_components > 1:
         warn_caller(
@@ -283,8 +279,7 @@ def accurate_pairs(
     for _ in range(_ACCURACY_ROUNDS):
         laplacian = laplacian.with_tolerance(tol)
         with single_threaded_blas_if_small(laplacian.n):
-            solution, chosen, bound = _solve_dominant(laplacian, k, filters, request)
-            pairs = _assemble(laplacian, solution, chosen, request.dtype)
+            pairs, bound = _solve_dominant(laplacian, k, filters, request)
             if laplacian.affinity.exact:
                 return pairs, bound
             errors = laplacian.sampled_residuals(pairs.eigenvalues, pairs.eigenvectors)
@@ -302,13 +297,22 @@ def accurate_pairs(
 
 
 def bind_filters(
-    filters: Sequence[Filter], laplacian: Laplacian, solution: Solution, request: Request
+    filters: Sequence[Filter], laplacian: Laplacian, request: Request, solution: Solution | None
 ) -> tuple[Filter, ...]:
-    """Replace every "auto" of the filters by λ₂, the smallest eigenvalue of a solution, and λ_n."""
+    """Replace every "auto" of the filters by λ₂, the smallest eigenvalue of a solution, and λ_n.
+
+    Without a solution, the eigenvalues that the filters need are computed.
+    """
+    needs = frozenset().union(*(filter.needs for filter in filters))
+    if not needs:
+        return tuple(filters)
+    if solution is None:
+        count = int("smallest_nonzero" in needs and laplacian.null_space.dimension < laplacian.n)
+        solution = solve(laplacian, replace(request, count=count))
     # Without an edge there is neither λ₂ nor λ_n > 0. The filters are then evaluated at λ = 0
     # only, and any scale is valid.
     second, top = min(solution.distinct, default=1.0), None
-    if any("largest" in filter.needs for filter in filters):
+    if "largest" in needs:
         known = solution.distinct if solution.complete else ()
         top = max(known, default=0.0) or largest_eigenvalue(laplacian, request) or 1.0
     return tuple(filter.bind(second, top) for filter in filters)
@@ -317,16 +321,13 @@ def bind_filters(
 def whole_spectrum(solution: Solution, dimension: int) -> WholeSpectrum:
     """Return all eigenvalues of a complete solution and a null space of `dimension`."""
     values = np.array([0.0, *solution.distinct])
-    counts = np.ones(len(values), np.int64)
-    counts[0] = dimension
-    if solution.bulk_count:
-        counts[-1] = solution.bulk_count
-    return WholeSpectrum(values, counts)
+    counts = np.array([dimension, *[1] * len(solution.values), solution.bulk_count], np.int64)
+    return WholeSpectrum(values, counts[: len(values)])
 
 
 def _solve_dominant(
     laplacian: Laplacian, k: int, filters: Sequence[Filter], request: Request
-) -> tuple[Solution, Chosen, tuple[Filter, ...]]:
+) -> tuple[Eigenpairs, tuple[Filter, ...]]:
     """Compute pairs at the ends of the spectrum until the strongest are known to be among them."""
     dimension = laplacian.null_space.dimension
     zeros, available = min(dimension, k), laplacian.n - dimension
@@ -337,7 +338,7 @@ def _solve_dominant(
         count = min(needed + extra, available) if needed else 0
         solution = solve(laplacian, replace(request, count=count))
         complete = solution.complete or count == available
-        bound = bind_filters(filters, laplacian, solution, request)
+        bound = bind_filters(filters, laplacian, request, solution)
         below = len(solution.values)  # pairs from the lower end
         if filters and not complete:
             solution, below = _add_largest(laplacian, solution, k, bound, request)
@@ -346,7 +347,8 @@ def _solve_dominant(
         # Only further pairs show whether copies of an outermost one are left out.
         outermost = np.isin([below - 1, below], chosen[1]).any()
         if complete or len(solution.values) == available or not outermost:
-            return replace(solution, products=products), chosen, bound
+            solution = replace(solution, products=products)
+            return _assemble(laplacian, solution, chosen, request.dtype), bound
         extra = 2 * extra + k
 
 
@@ -424,12 +426,9 @@ def choose_dominant(
         ahead = int(np.flatnonzero(order == len(values) - 1)[0])
         bulk = f"eigenvalue {solution.bulk_value:g}, whose {solution.bulk_count} eigenvectors"
         if ahead == 0:
-            largest = filters == _LARGEST
-            raise invalid(
-                "which" if largest else "filter",
-                f"less weight on the {bulk} are arbitrary",
-                "'largest'" if largest else ", ".join(map(str, filters)),
-            )
+            named = ("filter", ", ".join(map(str, filters)))
+            name, got = ("which", "'largest'") if filters == _LARGEST else named
+            raise invalid(name, f"less weight on the {bulk} are arbitrary", got)
         if ahead < k:
             warn_caller(
                 f"{k} eigenpairs were requested, but only {ahead} come before the {bulk} are "
@@ -437,7 +436,7 @@ def choose_dominant(
                 RankWarning,
             )
             k = ahead
-    following = eigenvalue_beyond_cut(values[order[k:]], values[order[:k]])
+    following = float(values[order[k]]) if k < len(values) else float("nan")
     taken = np.sort(order[:k])
     lead = int((taken < zeros).sum())
     return lead, taken[lead:] - zeros, 0.0 if lead == zeros < dimension else following
@@ -468,10 +467,8 @@ def _assemble(laplacian: Laplacian, solution: Solution, chosen: Chosen, dtype: A
     vectors = np.empty((laplacian.n, zeros + len(index)), dtype)
     vectors[:, zeros:] = others
     if zeros:
-        block = null.vectors(range(zeros))
-        norms = np.linalg.norm(laplacian @ block, axis=0)
-        residuals = np.concatenate([norms, residuals])
-        vectors[:, :zeros] = block
+        vectors[:, :zeros] = block = null.vectors(range(zeros))
+        residuals = np.concatenate([np.linalg.norm(laplacian @ block, axis=0), residuals])
     if vectors.dtype == np.float32:
         residuals = np.hypot(residuals, np.finfo(np.float32).eps)  # the rounding that stores them
     fix_signs(vectors[:, zeros:])
@@ -491,16 +488,10 @@ def _assemble(laplacian: Laplacian, solution: Solution, chosen: Chosen, dtype: A
 
 def fix_signs(vectors: NDArray[Any]) -> None:
     """Apply the sign rule to every column, in place."""
-    n, count = vectors.shape
-    if not count:
-        return
-    extremes = map_chunks(lambda start, stop: _extremes(vectors[start:stop]), n, CHUNK_ROWS)
-    high = np.max([pair[0] for pair in extremes], axis=0)
-    low = np.min([pair[1] for pair in extremes], axis=0)
+    high, low = vectors.max(axis=0), vectors.min(axis=0)
     threshold = (1 - _SIGN_TOL) * np.maximum(high, -low)
-    signs = np.ones(count, vectors.dtype)
+    signs = np.where(high < threshold, -1, 1)
     # Only where the largest positive and negative entries tie, the first of them decides.
-    signs[high < threshold] = -1
     for column in np.flatnonzero((high >= threshold) & (-low >= threshold) & (threshold > 0)):
         vector = vectors[:, column]
         signs[column] = np.sign(vector[np.argmax(np.abs(vector) >= threshold[column])])
@@ -513,28 +504,13 @@ def flip_signs(vectors: NDArray[Any], signs: NDArray[Any]) -> None:
         vectors *= signs.astype(vectors.dtype)
 
 
-def _extremes(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    columns = np.ascontiguousarray(rows.T)  # reductions along short rows are eight times slower
-    return columns.max(axis=1), columns.min(axis=1)
-
-
-def eigenvalue_beyond_cut(left_out: FloatArray, kept: FloatArray) -> float:
-    """Return the eigenvalue that follows the cut; NaN if none is left out.
-
-    It is the first of `left_out`, or one of them that is a copy of a kept eigenvalue.
-    """
-    if not len(left_out):
-        return float("nan")
-    distances = _distances(left_out, kept).min(axis=1, initial=np.inf)
-    nearest = int(distances.argmin())
-    return float(left_out[nearest if distances[nearest] <= _CUT_TOL else 0])
-
-
 def warn_if_cut_degenerate(
     eigenvalues: FloatArray, residuals: FloatArray, following: float
 ) -> None:
     """Warn if the first eigenvalue left out cannot be distinguished from one that is kept."""
-    distances = _distances(np.array([following]), eigenvalues)[0]
+    # The null space is exact: no other eigenvalue is its copy, however small.
+    comparable = (eigenvalues == 0) == (following == 0)
+    distances = np.where(comparable, np.abs(eigenvalues - following), np.inf)
     nearest = int(distances.argmin())
     if distances[nearest] <= max(_CUT_TOL, residuals[nearest]):
         warn_caller(
@@ -543,12 +519,3 @@ def warn_if_cut_degenerate(
             "its eigenspace; choose another number of eigenpairs",
             DegenerateCutWarning,
         )
-
-
-def _distances(values: FloatArray, kept: FloatArray) -> FloatArray:
-    """Return distances between eigenvalues, shape (len(values), len(kept)).
-
-    The null space is exact: no other eigenvalue is its copy, however small.
-    """
-    values = values[:, None]
-    return np.where((values == 0) == (kept == 0), np.abs(values - kept), np.inf)

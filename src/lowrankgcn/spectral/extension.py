@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
-from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.graphs.cross_affinity import CrossAffinity
 from lowrankgcn.graphs.sparse_cross import NeighbourCross
 from lowrankgcn.operators import FloatArray
@@ -55,11 +54,6 @@ class Extension:
 
     cross: CrossAffinity
     basis: FloatArray
-
-    def __post_init__(self) -> None:
-        expect_shape(self.basis, "basis", self.cross.n_columns, None)
-        if self.rank < 0:
-            raise invalid("basis", "one or more columns", "none")
 
     @property
     def rank(self) -> int:
@@ -149,8 +143,6 @@ def cross_affinity(laplacian: Laplacian) -> CrossAffinity:
     >>> bool(np.abs(extended - pairs.eigenvectors[:5]).max() < 1e-12)
     True
     """
-    if not isinstance(laplacian, Laplacian):
-        raise invalid("laplacian", "a Laplacian", type(laplacian).__name__)
     graph, smoother = laplacian.graph, laplacian.smoother
     if smoother is None or isinstance(smoother, str):
         loop = 1.0 if smoother in ("identity", "combined") else 0.0

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import final, overload
+from dataclasses import dataclass
+from typing import NamedTuple, final, overload
 
 import numpy as np
 import scipy.linalg as la
@@ -44,6 +44,7 @@ from lowrankgcn.operators import (
 from lowrankgcn.operators.symmetric_operator import DENSE_LIMIT
 from lowrankgcn.spectral.eigenpairs import (
     Eigenpairs,
+    WholeSpectrum,
     accurate_pairs,
     bind_filters,
     checked_request,
@@ -51,7 +52,6 @@ from lowrankgcn.spectral.eigenpairs import (
 )
 from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.solvers.choice import solve
 from lowrankgcn.spectral.solvers.direct import solve_dense, solve_svd
 from lowrankgcn.spectral.solvers.solution import Request, Solution
 
@@ -60,9 +60,7 @@ _PROBES = 16  # a standard error of some per cent
 _STEPS = 24  # Lanczos steps: the quadrature is exact for polynomials of degree 47
 
 
-@final
-@dataclass(frozen=True)
-class TruncationError:
+class TruncationError(NamedTuple):
     """A Frobenius norm, with the standard error of its estimate (0 when exact).
 
     See Also
@@ -149,14 +147,35 @@ class Kernel(SymmetricOperator):
     def truncation_error(self, *, random_state: int = 0) -> TruncationError:
         """Compute the truncation error ‖𝒦 − 𝒦̃‖_F (Lemma 1); zero for full rank.
 
-        Exact if all eigenvalues are known (hypergraphs, n ≤ 2048), otherwise estimated by
-        stochastic Lanczos quadrature with a standard error.
+        Exact if all eigenvalues are known or cheap (hypergraphs, n ≤ 2048). Otherwise estimated by
+        stochastic Lanczos quadrature: E‖φ(𝓛)z‖² over random signs z, projected off the pairs, is
+        the squared norm. This costs 24 products for each of 16 probes (4 for more than 100 000
+        nodes).
         """
         seed = positive_int(random_state, "random_state", minimum=0)
-        if self.eigenpairs is None:
+        pairs, laplacian, phi = self.eigenpairs, self.laplacian, self.filter
+        if pairs is None:
             return TruncationError(0.0, 0.0)
+        dimension, spectrum = laplacian.null_space.dimension, pairs.spectrum
+        kept = pairs.eigenvalues[pairs.eigenvalues > 0]
+        missing_zeros = dimension - (pairs.rank - len(kept))
+        constant = missing_zeros * float(phi(np.zeros(1))[0]) ** 2
         with single_threaded_blas_if_small(self.n):
-            return _truncation_error(self.laplacian, self.filter, self.eigenpairs, seed)
+            if spectrum is None and self.n <= DENSE_LIMIT:
+                solution = solve_dense(laplacian, Request(laplacian.tol))
+                spectrum = whole_spectrum(solution, dimension)
+            if spectrum is not None:
+                return TruncationError(math.sqrt(constant + _left_out(spectrum, kept, phi)), 0.0)
+            generator = np.random.default_rng(seed)
+            # The estimate improves with n as well as with the number of probes.
+            probes = _PROBES if self.n <= 10**5 else 4
+            squares = [
+                _quadrature(laplacian, phi, pairs, generator.choice((-1.0, 1.0), self.n))
+                for _ in range(probes)
+            ]
+        value = math.sqrt(float(np.mean(squares)) + constant)
+        spread = float(np.std(squares, ddof=1)) / math.sqrt(probes)
+        return TruncationError(value, spread / (2 * value) if value > 0 else 0.0)
 
 
 @overload
@@ -241,7 +260,7 @@ def kernel(
     if rank is None:
         accurate = laplacian.with_tolerance(request.tol)
         with single_threaded_blas_if_small(laplacian.n):
-            bound = _bound_filters(accurate, filters, request)
+            bound = bind_filters(filters, accurate, request, None)
             kernels = tuple(_full_rank(accurate, phi) for phi in bound)
     else:
         target = positive_int(rank, "rank", maximum=laplacian.n)
@@ -277,18 +296,6 @@ def low_rank_kernels(
         operator = DiagonalPlusLowRank(nothing, factor, phi(pairs.eigenvalues))
         kernels.append(Kernel(operator, phi, "low-rank", laplacian, pairs))
     return tuple(kernels)
-
-
-def _bound_filters(
-    laplacian: Laplacian, filters: Sequence[Filter], request: Request
-) -> tuple[Filter, ...]:
-    """Replace every "auto" of the filters by the eigenvalues λ₂ and λ_n of the Laplacian."""
-    if not any(filter.needs for filter in filters):
-        return tuple(filters)
-    second = any("smallest_nonzero" in filter.needs for filter in filters)
-    available = laplacian.n - laplacian.null_space.dimension
-    solution = solve(laplacian, replace(request, count=min(int(second), available)))
-    return bind_filters(filters, laplacian, solution, request)
 
 
 def _full_rank(laplacian: Laplacian, phi: Filter) -> Kernel:
@@ -360,49 +367,17 @@ def _spectral(laplacian: Laplacian, phi: Filter, solution: Solution) -> Symmetri
     return DiagonalPlusLowRank(offset, MatrixFactor(vectors), response - at_bulk)
 
 
-def _truncation_error(
-    laplacian: Laplacian, phi: Filter, pairs: Eigenpairs, random_state: int
-) -> TruncationError:
-    """Compute the Frobenius norm of the part of φ(𝓛) outside the span of the eigenpairs.
+def _left_out(spectrum: WholeSpectrum, kept: FloatArray, phi: Filter) -> float:
+    """Return the sum of φ(λ)² over the eigenvalues λ > 0 that are not kept.
 
-    Exact if all eigenvalues are known or cheap (n ≤ 2048); otherwise estimated by stochastic
-    Lanczos quadrature: E‖φ(𝓛)z‖² over random signs z, projected off the pairs, is the squared norm.
-    The latter costs 24 products for each of 16 probes (4 for more than 100 000 nodes).
+    The nearest eigenvalue is removed for every one kept. A difference of two sums would lose small
+    squares beside a large response that is kept.
     """
-    null = laplacian.null_space
-    zeros = int((pairs.eigenvalues == 0).sum())
-    left_out_zeros = (null.dimension - zeros) * float(phi(np.zeros(1))[0]) ** 2
-    spectrum = pairs.spectrum
-    if spectrum is None and laplacian.n <= DENSE_LIMIT:
-        spectrum = whole_spectrum(solve_dense(laplacian, Request(laplacian.tol)), null.dimension)
-    if spectrum is not None:
-        values, counts = spectrum.values[1:], spectrum.counts[1:]  # the null space is listed first
-        left = _left_out(values, counts, pairs.eigenvalues[zeros:])
-        listed = left > 0
-        discarded = float((left[listed] * phi(values[listed]) ** 2).sum())
-        return TruncationError(math.sqrt(discarded + left_out_zeros), 0.0)
-    generator = np.random.default_rng(random_state)
-    # The estimate improves with n as well as with the number of probes.
-    probes = _PROBES if laplacian.n <= 10**5 else 4
-    squares = [
-        _quadrature(laplacian, phi, pairs, generator.choice((-1.0, 1.0), laplacian.n))
-        for _ in range(probes)
-    ]
-    value = math.sqrt(float(np.mean(squares)) + left_out_zeros)
-    spread = float(np.std(squares, ddof=1)) / math.sqrt(probes)
-    return TruncationError(value, spread / (2 * value) if value > 0 else 0.0)
-
-
-def _left_out(values: FloatArray, counts: NDArray[np.int64], kept: FloatArray) -> NDArray[np.int64]:
-    """Return the multiplicities of `values` after removing the nearest one for every value kept.
-
-    Their squares are then added. A difference of two sums would lose them beside a large response
-    that is kept.
-    """
-    left = counts.copy()
+    values, left = spectrum.values[1:], spectrum.counts[1:].copy()  # without the null space
     for value in kept:
         left[np.where(left > 0, np.abs(values - value), np.inf).argmin()] -= 1
-    return left
+    listed = left > 0
+    return float(left[listed] @ phi(values[listed]) ** 2)
 
 
 def _quadrature(laplacian: Laplacian, phi: Filter, pairs: Eigenpairs, probe: FloatArray) -> float:

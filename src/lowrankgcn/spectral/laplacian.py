@@ -23,11 +23,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import chunks, map_chunks, single_threaded_blas_if_small
-from lowrankgcn._validation import choice, finite_array, invalid, positive_float, set_fields
+from lowrankgcn._parallel import map_chunks, single_threaded_blas_if_small
+from lowrankgcn._validation import choice, invalid, positive_float, set_fields
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.cross_affinity import node_scale
 from lowrankgcn.graphs.graph import read_only
+from lowrankgcn.graphs.matrices import weight_array
 from lowrankgcn.operators import (
     DiagonalPlusLowRank,
     Factor,
@@ -71,12 +72,7 @@ def loop_weights(graph: Graph, smoother: Any) -> FloatArray:
         return loops + 1.0 if smoother in ("identity", "combined") else loops
     if not isinstance(smoother, (list, tuple)) and np.ndim(smoother) == 0:
         return np.full(n, positive_float(smoother, "smoother", zero=True))
-    values = finite_array(smoother, "smoother", ndim=1)
-    if values.shape != (n,):
-        raise invalid("smoother", f"shape ({n},)", f"shape {values.shape}")
-    if values.min() < 0:
-        raise invalid("smoother", "loop weights >= 0", float(values.min()))
-    return values.copy()
+    return weight_array(smoother, n, "smoother", zero=True).copy()
 
 
 @final
@@ -117,17 +113,13 @@ class NullSpace:
 
     def vectors(self, numbers: Sequence[int] | NDArray[np.intp]) -> FloatArray:
         """Return the null vectors of the given numbers as columns, shape (n, len(numbers))."""
-        if self.dimension == len(numbers) == 1:
-            return self.profile[:, None].copy()
         return np.asarray(self.matrix[:, np.asarray(numbers, np.intp)].toarray())
 
     def coefficients(self, X: FloatArray) -> FloatArray:
         """Compute inner products of X (n, k) with the null vectors, shape (dimension, k)."""
-        if self.dimension == 1:  # the usual case, by matrix products
-            parts = map_chunks(lambda a, b: self.profile[None, a:b] @ X[a:b], len(X), CHUNK_ROWS)
-        else:
-            # In pieces: single precision vectors are not copied to double as a whole.
-            parts = [self.matrix[a:b].T @ X[a:b] for a, b in chunks(len(X), _LONG_CHUNK)]
+        # In pieces: single precision vectors are not copied to double as a whole.
+        transposed = self.profile[None] if self.dimension == 1 else self.matrix.T
+        parts = map_chunks(lambda a, b: transposed[:, a:b] @ X[a:b], len(X), _LONG_CHUNK)
         return np.asarray(np.sum(parts, axis=0))
 
     def combine(

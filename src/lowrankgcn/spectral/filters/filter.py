@@ -14,9 +14,9 @@ import numbers
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from itertools import zip_longest
-from typing import Annotated, Any, ClassVar, final, get_type_hints
+from typing import Annotated, Any, ClassVar, TypeVar, dataclass_transform, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,14 @@ from lowrankgcn._codec import saved
 from lowrankgcn._validation import finite_array, finite_float, invalid, positive_float, set_fields
 
 FloatArray = NDArray[np.float64]
+Class = TypeVar("Class", bound=type)
+
+
+@dataclass_transform(frozen_default=True)
+def filter_class(cls: Class) -> Class:
+    """Make a class of filters a frozen dataclass that may be in files."""
+    dataclass(frozen=True)(cls)  # changes the class itself
+    return saved(cls)
 
 
 class Filter(ABC):
@@ -47,7 +55,7 @@ class Filter(ABC):
     linear + 0.5 * zero-impulse
     """
 
-    _auto: ClassVar[tuple[str, str] | None] = None
+    _auto: ClassVar[tuple[str, str]] = ("", "")
     # None makes NumPy scalars defer to __rmul__: ``np.float64(2) * f`` is a Scaled, not an array.
     __array_ufunc__ = None
 
@@ -61,7 +69,6 @@ class Filter(ABC):
     def _response(self, eigenvalues: FloatArray) -> Any:
         """Evaluate φ at a 1-D array of eigenvalues."""
 
-    @final
     def __call__(self, eigenvalues: ArrayLike) -> FloatArray:
         """Evaluate φ at each eigenvalue.
 
@@ -83,25 +90,13 @@ class Filter(ABC):
             expected = f"known {names} (call bind, or give a number instead of 'auto')"
             raise invalid(f"filter {self.name!r}", expected, "'auto'")
         values = finite_array(eigenvalues, "eigenvalues")
-        flat = values.ravel()
-        # Overflow and division by zero are reported below as one error, not as warnings.
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            response = self._response(flat)
         subject = f"response of filter {self.name!r}"
-        try:
-            response = np.asarray(response)
-        except (RuntimeError, TypeError, ValueError):
-            raise invalid(subject, "an array of numbers", type(response).__name__) from None
-        if response.shape != flat.shape:
-            expected = f"one value per eigenvalue, shape {flat.shape}"
-            raise invalid(subject, expected, f"shape {response.shape}")
-        if response.dtype.kind not in "biuf":
-            raise invalid(subject, "real numbers", f"dtype {response.dtype}")
-        bad = np.flatnonzero(~np.isfinite(response))
-        if bad.size:
-            got = f"{response[bad[0]]} at eigenvalue {flat[bad[0]]:g}"
-            raise invalid(subject, "finite values", got)
-        return response.astype(np.float64).reshape(values.shape)
+        # Overflow and division by zero are reported as one error, not as warnings.
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            response = finite_array(self._response(values.ravel()), subject, ndim=1)
+        if len(response) != values.size:
+            raise invalid(subject, f"{values.size} values, one per eigenvalue", len(response))
+        return response.reshape(values.shape).copy()
 
     @property
     def name(self) -> str:
@@ -111,9 +106,8 @@ class Filter(ABC):
     @property
     def needs(self) -> frozenset[str]:
         """Which of "smallest_nonzero" and "largest" must still be bound."""
-        if self._auto is None or getattr(self, self._auto[0]) != "auto":
-            return frozenset()
-        return frozenset({self._auto[1]})
+        parameter, eigenvalue = self._auto
+        return frozenset({eigenvalue} if getattr(self, parameter, None) == "auto" else ())
 
     def bind(self, smallest_nonzero: float | None = None, largest: float | None = None) -> Filter:
         """Return the filter with every "auto" replaced by the spectrum's own value.
@@ -128,14 +122,11 @@ class Filter(ABC):
         Filter
             Itself where there is nothing to bind.
         """
-        if self._auto is None or not self.needs:
+        parameter, eigenvalue = self._auto
+        value = largest if eigenvalue == "largest" else smallest_nonzero
+        if value is None or not self.needs:
             return self
-        parameter, need = self._auto
-        value = smallest_nonzero if need == "smallest_nonzero" else largest
-        if value is None:
-            return self
-        bound: Filter = replace(self, **{parameter: positive_float(value, need)})  # type: ignore[type-var]
-        return bound
+        return type(self)(**{parameter: positive_float(value, eigenvalue)})
 
     @property
     def coefficients(self) -> tuple[float, ...] | None:
@@ -166,9 +157,7 @@ class Filter(ABC):
     __rmul__ = __mul__
 
 
-@saved
-@final
-@dataclass(frozen=True)
+@filter_class
 class Sum(Filter):
     """φ(λ) = φ₁(λ) + φ₂(λ) + …, written ``f + g``.
 
@@ -189,13 +178,11 @@ class Sum(Filter):
     def __post_init__(self) -> None:
         if not isinstance(self.filters, Iterable):
             raise invalid("filters", "a sequence of filters", repr(self.filters))
-        flat: list[Filter] = []
+        flat: list[Any] = []
         for part in self.filters:
-            if not isinstance(part, Filter):
-                raise invalid("filters", "filters only", repr(part))
             flat.extend(part.filters if isinstance(part, Sum) else (part,))
-        if not flat:
-            raise invalid("filters", "at least one filter", "none")
+        if not flat or not all(isinstance(part, Filter) for part in flat):
+            raise invalid("filters", "filters only, at least one", repr(flat))
         set_fields(self, filters=tuple(flat))
 
     def __str__(self) -> str:
@@ -226,9 +213,7 @@ class Sum(Filter):
         return np.sum([part(eigenvalues) for part in self.filters], axis=0)
 
 
-@saved
-@final
-@dataclass(frozen=True)
+@filter_class
 class Scaled(Filter):
     """φ(λ) = c φ₁(λ), written ``c * f``.
 
@@ -252,11 +237,9 @@ class Scaled(Filter):
     def __post_init__(self) -> None:
         if not isinstance(self.filter, Filter):
             raise invalid("filter", "a filter", repr(self.filter))
-        super().__post_init__()
         if isinstance(self.filter, Scaled):
-            inner = self.filter
-            factor = finite_float(self.factor * inner.factor, "factor")
-            set_fields(self, factor=factor, filter=inner.filter)
+            set_fields(self, factor=self.factor * self.filter.factor, filter=self.filter.filter)
+        super().__post_init__()
 
     def __str__(self) -> str:
         """Show the factor and the filter."""
