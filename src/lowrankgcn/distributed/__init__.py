@@ -16,8 +16,7 @@ Other fitted attributes, such as the graph, describe the sample; ``unplaced_`` i
 module       contents
 ============ =====================================================================================
 partitions   tasks on partitions, their lengths, schema checks, errors of Dask
-dask_predict ``predict_proba``, ``most_probable`` and ``score``
-dask_fit     ``fit`` to a sample that one pass draws
+dask_adapter ``fit`` to a sample, ``predict_proba``, ``most_probable`` and ``score``
 parquet      folders of Parquet files, written atomically
 ============ =====================================================================================
 
@@ -43,7 +42,6 @@ dask.array<rows, shape=(1728, 4), dtype=float64, chunksize=(432, 4), chunktype=n
 (1728,)
 """
 
-from lowrankgcn.distributed.dask_fit import fit
-from lowrankgcn.distributed.dask_predict import most_probable, predict_proba, score
+from lowrankgcn.distributed.dask_adapter import fit, most_probable, predict_proba, score
 
 __all__ = ["fit", "most_probable", "predict_proba", "score"]
