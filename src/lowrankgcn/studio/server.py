@@ -105,38 +105,28 @@ def make_app(view: View, export: Export, token: str, port: int) -> Guard:
             raise ValueError('expected {"rows": [...], "class": name or null}')
         return {"version": session.label(body["rows"], body["class"])}
 
-    questions: dict[str, Callable[[Any], Any]] = {
-        "table": lambda query: view.description,
-        "positions": lambda query: view.positions(),
-        "state": lambda query: session.state.describe(),
-        "predictions": lambda query: session.state.packed(),
-        "rows": rows,
-        "search": lambda query: view.search(query.get("text", "")),
-    }
-    orders: dict[str, Callable[[Any], Any]] = {
-        "label": label,
-        "undo": lambda body: {"version": session.undo()},
-        "redo": lambda body: {"version": session.redo()},
-        "write": lambda body: {"path": str(export(str(body.get("what"))))},
-    }
-
-    def get(request: Request) -> Response:
-        return _answer(questions[request.url.path.split("/")[-1]](request.query_params))
-
-    async def post(request: Request) -> Response:
-        body = await _body(request)
-        return _answer(await run_in_threadpool(orders[request.url.path.split("/")[-1]], body))
+    interface: list[tuple[str, str, Callable[[Any], Any]]] = [
+        ("GET", "table", lambda query: view.description),
+        ("GET", "positions", lambda query: view.positions()),
+        ("GET", "state", lambda query: session.state.describe()),
+        ("GET", "predictions", lambda query: session.state.packed()),
+        ("GET", "rows", rows),
+        ("GET", "row/{row:int}", lambda query: view.row(query["row"])),
+        ("GET", "search", lambda query: view.search(query.get("text", ""))),
+        ("POST", "label", label),
+        ("POST", "undo", lambda body: {"version": session.undo()}),
+        ("POST", "redo", lambda body: {"version": session.redo()}),
+        ("POST", "write", lambda body: {"path": str(export(str(body.get("what"))))}),
+    ]
 
     async def events(request: Request) -> Response:
         return StreamingResponse(_events(session, request.app), media_type="text/event-stream")
 
     routes = [
         Route("/", lambda request: FileResponse(STATIC / "index.html")),
-        *(Route(f"/api/{name}", get) for name in questions),
-        *(Route(f"/api/{name}", post, methods=["POST"]) for name in orders),
-        Route("/api/row/{row:int}", lambda request: _answer(view.row(request.path_params["row"]))),
         Route("/api/events", events),
         Mount("/static", StaticFiles(directory=STATIC)),
+        *(_route(*entry) for entry in interface),
     ]
     app = Starlette(routes=routes, exception_handlers={ValueError: _refuse, OSError: _refuse})
     return Guard(app, token, port)
@@ -147,10 +137,19 @@ def _refuse(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": f"Not saved: {reason}" if reason else str(error)}, 400)
 
 
-def _answer(content: Any) -> Response:
-    if isinstance(content, bytes):
-        return Response(content, media_type="application/octet-stream")
-    return JSONResponse(content)
+def _route(method: str, path: str, function: Callable[[Any], Any]) -> Route:
+    """Answer with what a function makes of the query or of the JSON object that was sent."""
+
+    async def answer(request: Request) -> Response:
+        question: Any = {**request.query_params, **request.path_params}
+        if method == "POST":
+            question = await _body(request)
+        content = await run_in_threadpool(function, question)
+        if isinstance(content, bytes):
+            return Response(content, media_type="application/octet-stream")
+        return JSONResponse(content)
+
+    return Route(f"/api/{path}", answer, methods=[method])
 
 
 def _number(query: Mapping[str, str], name: str, default: int, most: int) -> int:
@@ -161,19 +160,15 @@ def _number(query: Mapping[str, str], name: str, default: int, most: int) -> int
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    parts, size = [], 0
+    data = bytearray()
     async for part in request.stream():
-        size += len(part)
-        if size > _LARGEST_BODY:
+        data += part
+        if len(data) > _LARGEST_BODY:
             raise ValueError(f"expected at most {_LARGEST_BODY} bytes")
-        parts.append(part)
-    try:
-        body = json.loads(b"".join(parts))
-    except (ValueError, RecursionError):
-        body = None
-    if not isinstance(body, dict):
-        raise ValueError("expected a JSON object")
-    return body
+    with contextlib.suppress(ValueError, RecursionError):
+        if isinstance(body := json.loads(data), dict):
+            return body
+    raise ValueError("expected a JSON object")
 
 
 async def _events(session: Session, app: Any) -> AsyncIterator[str]:
