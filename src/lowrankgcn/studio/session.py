@@ -195,7 +195,6 @@ class Session:
     def __init__(self, labels: Sequence[str | None], journal: Journal, engine: Engine) -> None:
         self._journal = journal
         self._changed = threading.Condition()
-        self._listeners: set[Callable[[], None]] = set()
         self._undo: list[list[Change]] = []
         self._redo: list[list[Change]] = []
         names, classes = list(labels), sorted({name for name in labels if name is not None})
@@ -267,8 +266,6 @@ class Session:
         """Show a state; return its version."""
         self.state = replace(state, undo=bool(self._undo), redo=bool(self._redo))
         self._changed.notify_all()
-        for listener in tuple(self._listeners):
-            listener()
         return state.version
 
     def _answer(
@@ -286,11 +283,6 @@ class Session:
                 message = f"{type(error).__name__}: {error}"
             with self._changed:
                 self._publish(show(self.state, state.label_version, answer, message))
-
-    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call a function after every change, in any thread; return how to stop that."""
-        self._listeners.add(listener)
-        return lambda: self._listeners.discard(listener)
 
     def settled(self) -> State:
         """Wait until the answer belongs to the labels, and return both."""
