@@ -166,10 +166,9 @@ def _hypergraph_conv(task: ComparisonTask, labels: Labels, seed: int) -> Any:
     import torch
     from torch_geometric.nn import HypergraphConv, Sequential
 
-    index = np.flatnonzero(labels >= 0)
-    known, classes = torch.as_tensor(index), torch.as_tensor(labels[index])
-    X = torch.as_tensor(task.numbers, dtype=torch.float32)
+    X, classes = torch.as_tensor(task.numbers, dtype=torch.float32), torch.as_tensor(labels)
     hypergraph = torch.as_tensor(hyperedges(task))
+    loss_of = torch.nn.CrossEntropyLoss(ignore_index=-1)
     with torch.random.fork_rng(devices=[]):  # the package draws from torch's global generator
         torch.manual_seed(seed)
         layers = [
@@ -182,11 +181,9 @@ def _hypergraph_conv(task: ComparisonTask, labels: Labels, seed: int) -> Any:
         optimizer = torch.optim.Adam(network.parameters(), lr=0.01, weight_decay=0.0005)
         for _ in range(200):
             optimizer.zero_grad()
-            loss: Any = torch.nn.functional.cross_entropy(network(X, hypergraph)[known], classes)
-            loss.backward()
+            loss_of(network(X, hypergraph), classes).backward()
             optimizer.step()
-        with torch.no_grad():
-            return network.eval()(X, hypergraph).softmax(dim=1).numpy()
+        return network.eval()(X, hypergraph).softmax(dim=1).detach().numpy()
 
 
 _GP = "default arguments: Gaussian process with a learned spectral filter"
