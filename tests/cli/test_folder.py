@@ -124,7 +124,7 @@ def test_cluster_options_require_a_folder(
 def test_folders_of_numbers_are_points(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lowrankgcn.distributed.dask_fit._FIT_ROWS", 200)
+    monkeypatch.setattr("lowrankgcn.distributed.dask_adapter._FIT_ROWS", 200)
     rng = np.random.default_rng(0)
     group = rng.integers(0, 2, 300)
     table = pd.DataFrame({"x": 4 * group + rng.normal(size=300), "y": rng.normal(size=300)})

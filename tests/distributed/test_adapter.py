@@ -17,7 +17,7 @@ import lowrankgcn as lg
 from tests.distributed.tables import from_parts, in_blocks, some_labels, texts
 
 import dask.array as da  # isort: skip
-from lowrankgcn.distributed import dask_predict  # isort: skip
+from lowrankgcn.distributed import dask_adapter  # isort: skip
 
 Make = Callable[[], Any]
 
@@ -77,7 +77,7 @@ def test_a_sample_classifies_all_rows(make: Make, monkeypatch: pytest.MonkeyPatc
     again = fitted(make(), X, LABELS, fit_rows=90)
     assert_allclose(again.label_distributions_.compute(), shares.compute(), atol=1e-12)
     unknown = X[X[:, 0] > -99]  # without known lengths
-    monkeypatch.setattr(dask_predict, "_LARGE", 0)
+    monkeypatch.setattr(dask_adapter, "_LARGE", 0)
     lazy = fitted(make(), unknown, LABELS, fit_rows=90)
     assert_allclose(lazy.label_distributions_.compute(), shares.compute(), atol=1e-12)
     assert lazy.transduction_.shape == (300,)

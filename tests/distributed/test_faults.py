@@ -22,7 +22,7 @@ from tests.distributed.test_adapter import CLASSIFIERS, Make
 import dask  # isort: skip
 from distributed import Client, LocalCluster  # isort: skip
 from distributed.utils import get_mp_context  # isort: skip
-from lowrankgcn.distributed import dask_predict  # isort: skip
+from lowrankgcn.distributed import dask_adapter  # isort: skip
 
 TEXTS, HIDDEN = texts(200, 0)
 LABELS = some_labels(HIDDEN, 30, 0)
@@ -100,7 +100,7 @@ def test_a_lost_scheduler_is_reported() -> None:
 def test_killed_workers_change_nothing(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Make, large: bool
 ) -> None:
-    monkeypatch.setattr(dask_predict, "_LARGE", 0 if large else 2**30)
+    monkeypatch.setattr(dask_adapter, "_LARGE", 0 if large else 2**30)
     trap = tmp_path / "trap"
     table = TABLE.map_partitions(die_once, trap, meta=TEXTS.iloc[:0])
     classifier = make()

@@ -14,7 +14,7 @@ from tests.distributed.tables import from_parts, in_blocks
 
 import dask.array as da  # isort: skip
 from lowrankgcn.distributed.partitions import Partitions  # isort: skip
-from lowrankgcn.distributed.dask_fit import Sample, draw_sample  # isort: skip
+from lowrankgcn.distributed.dask_adapter import Sample, draw_sample  # isort: skip
 
 N = 60
 ROWS = pd.DataFrame({"row": np.arange(N)})

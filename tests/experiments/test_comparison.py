@@ -20,14 +20,19 @@ from sklearn.metrics import balanced_accuracy_score, log_loss
 
 from lowrankgcn.experiments.comparison import methods as registry
 from lowrankgcn.experiments.comparison.methods import METHODS, Method, choose
-from lowrankgcn.experiments.comparison.splits import Comparison, compare, draw_labels
 from lowrankgcn.experiments.comparison.summary import (
     as_document,
     as_markdown,
     summarise,
     verdict,
 )
-from lowrankgcn.experiments.comparison.task import ComparisonTask, load_task
+from lowrankgcn.experiments.comparison.task import (
+    Comparison,
+    ComparisonTask,
+    compare,
+    draw_labels,
+    load_task,
+)
 from lowrankgcn.experiments.statistics import interval
 
 
@@ -203,9 +208,12 @@ class TestSplits:
 
     def test_malformed_arguments(self) -> None:
         for options, message in (
-            ({"counts": ()}, "at least one"),
+            ({"counts": ()}, "numbers of at most 10, .* got none"),
             ({"counts": (0,)}, ">= 1"),
-            ({"counts": (3, 11)}, "labels per class: expected at most 10, half of .*, got 11"),
+            (
+                {"counts": (3, 11)},
+                "class: expected numbers of at most 10, half of .*, got 11",
+            ),
             ({"splits": 0}, "splits"),
         ):
             with pytest.raises(ValueError, match=message):

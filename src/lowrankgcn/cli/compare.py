@@ -20,8 +20,7 @@ from lowrankgcn.cli import errors, options, output
 from lowrankgcn.cli.progress import Run
 
 if TYPE_CHECKING:
-    from lowrankgcn.experiments.comparison.splits import Comparison
-    from lowrankgcn.experiments.comparison.task import ComparisonTask
+    from lowrankgcn.experiments.comparison.task import Comparison, ComparisonTask
 
 _EXPLANATION = (
     "± half of a 95 % interval; difference: mean difference in accuracy from SpectralGPClassifier "
@@ -66,7 +65,6 @@ def compare(
     with run.progress(f"reading {table}"):
         from lowrankgcn.experiments.comparison import summary, task
         from lowrankgcn.experiments.comparison.methods import choose
-        from lowrankgcn.experiments.comparison.splits import compare as compare_methods
 
         with errors.exit_on_user_error("--methods"):
             keys = None if methods is None else [key.strip() for key in methods.split(",")]
@@ -79,7 +77,7 @@ def compare(
     errors.check_outputs({"--csv": csv, "--markdown": markdown}, inputs)
     with run.progress("comparing") as show, listening(None), errors.exit_on_user_error():
         watch = show if quiet else _with_estimate(show, splits)
-        result = compare_methods(
+        result = task.compare(
             data, chosen, counts=counts, splits=splits, seed=seed, in_order=in_order, watch=watch
         )
     if csv is not None:
@@ -144,13 +142,11 @@ def _show(console: Console, comparison: Comparison) -> None:
     from lowrankgcn.experiments.comparison import summary
 
     output.print_text(console, summary.heading(comparison), "bold")
-    for count, rows in summary.summarise(comparison).items():
-        best = summary.winner(rows)
+    for subtitle, rows, best in summary.tables(comparison):
         texts = []
-        for row in rows:
-            bold = "bold" if row is best else ""
-            texts.append([Text(cell, bold) for cell in summary.cells(row, comparison.splits)])
-        output.print_text(console, summary.subtitle(comparison, count))
+        for k, row in enumerate(rows):
+            texts.append([Text(cell, "bold" if k == best else "") for cell in row])
+        output.print_text(console, subtitle)
         output.print_table(console, summary.HEADER, texts, summary.NUMERIC, show_edge=False)
         console.print()
     for remark in (*summary.remarks(comparison), _EXPLANATION):

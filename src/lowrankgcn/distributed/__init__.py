@@ -3,7 +3,7 @@
 The classifiers call this package for Dask DataFrames and arrays, with or without a cluster.
 
 1. *Sample.* One pass over the partitions collects all labelled rows and a uniform sample of the
-   others, ``fit_rows`` rows in all (an attribute of the classifier, else 100 000).
+   others, ``fit_rows`` rows in all (a parameter of the classifier).
 2. *Fit.* The classifier is fitted to the sample in memory.
 3. *Map.* Each partition is classified by ``predict_proba``, independently and on request. Sampled
    rows are no exception.
@@ -16,8 +16,7 @@ Other fitted attributes, such as the graph, describe the sample; ``unplaced_`` i
 module       contents
 ============ =====================================================================================
 partitions   tasks on partitions, their lengths, schema checks, errors of Dask
-dask_predict ``predict_proba``, ``most_probable`` and ``score``
-dask_fit     ``fit`` to a sample that one pass draws
+dask_adapter ``fit`` to a sample, ``predict_proba``, ``most_probable`` and ``score``
 parquet      folders of Parquet files, written atomically
 ============ =====================================================================================
 
@@ -43,7 +42,6 @@ dask.array<rows, shape=(1728, 4), dtype=float64, chunksize=(432, 4), chunktype=n
 (1728,)
 """
 
-from lowrankgcn.distributed.dask_fit import fit
-from lowrankgcn.distributed.dask_predict import most_probable, predict_proba, score
+from lowrankgcn.distributed.dask_adapter import fit, most_probable, predict_proba, score
 
 __all__ = ["fit", "most_probable", "predict_proba", "score"]

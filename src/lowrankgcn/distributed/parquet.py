@@ -29,6 +29,7 @@ from dask.delayed import Delayed, delayed
 from lowrankgcn._atomic import new_folder, replacing
 from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.partitions import compute
+from lowrankgcn.exceptions import prefix_errors
 
 
 def read_folder(folder: str | os.PathLike[str]) -> Any:
@@ -70,20 +71,18 @@ def folder_types(folder: str | os.PathLike[str]) -> dict[str, pa.DataType]:
         try:
             schema = pq.read_schema(file)
             plain = pa.schema([field.with_type(_value_type(field.type)) for field in schema])
-            merged = plain if merged is None else merged
-            different = sorted(set(plain.names) ^ set(merged.names))
-            merged = pa.unify_schemas([merged, plain], promote_options="permissive")
+            before = plain if merged is None else merged
+            merged = pa.unify_schemas([before, plain], promote_options="permissive")
         except (pa.ArrowException, OSError) as error:
             reason = f"cannot be read as one table with {first}: {' '.join(str(error).split())}"
             raise ValueError(f"{file}: {reason}") from None
-        indexes = (schema.pandas_metadata or {}).get("index_columns", [])
-        if named := [name for name in indexes if name in schema.names]:
-            advice = "write the files with index=False, or call reset_index() first"
-            raise ValueError(f"{file}: {named[0]!r} is a pandas index; {advice}")
-        if different:
-            raise ValueError(
-                f"{file}: expected the columns of {first}, differs in {different[0]!r}"
-            )
+        with prefix_errors(file):
+            for name in (schema.pandas_metadata or {}).get("index_columns", []):
+                if name in schema.names:
+                    advice = "write the files with index=False, or call reset_index() first"
+                    raise ValueError(f"{name!r} is a pandas index; {advice}")
+            for name in sorted(set(plain.names) ^ set(before.names)):
+                raise ValueError(f"expected the columns of {first}, differs in {name!r}")
     return dict(zip(merged.names, merged.types, strict=True))
 
 
@@ -128,12 +127,8 @@ def write_folder(frames: Sequence[Delayed], folder: str | os.PathLike[str]) -> i
     (3, ['part-00000.parquet', 'part-00001.parquet'])
     """
     with new_folder(folder) as temporary:
-        task = delayed(_write, pure=False)
-        parts = [
-            task(frame, str(temporary / f"part-{number:05d}.parquet"))
-            for number, frame in enumerate(frames)
-        ]
-        return sum(compute(*parts))
+        files = [str(temporary / f"part-{number:05d}.parquet") for number in range(len(frames))]
+        return sum(compute(*map(delayed(_write, pure=False), frames, files)))
 
 
 def _write(frame: pd.DataFrame, path: str) -> int:

@@ -8,11 +8,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import dask
 import dask.array as da
@@ -20,7 +20,6 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 from dask.delayed import Delayed, delayed
-from dask.highlevelgraph import HighLevelGraph
 
 from lowrankgcn._parallel import inline_chunks, single_threaded_blas
 from lowrankgcn._validation import invalid
@@ -36,7 +35,8 @@ _KILLED = (
     "memory; use smaller partitions, or fewer workers with more memory each"
 )
 # Labels in memory and models are part of the graph, whatever their size.
-LARGE_GRAPHS = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
+_LARGE_GRAPHS = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
+_COLLECTIONS = (da.Array, dd.DataFrame, dd.Series)
 
 
 def take(values: Any, rows: Any) -> Any:
@@ -44,17 +44,14 @@ def take(values: Any, rows: Any) -> Any:
     return values.iloc[rows] if hasattr(values, "iloc") else values[rows]
 
 
-def is_collection(value: Any) -> bool:
-    """Return whether a value is a Dask DataFrame, Series or array.
-
-    >>> is_collection(np.zeros(3)), is_collection(da.zeros(3))
-    (False, True)
-    """
-    return isinstance(value, (da.Array, dd.DataFrame, dd.Series))
-
-
-def compute(*tasks: Any) -> tuple[Any, ...]:
+def compute(*tasks: Any, run: Callable[..., Any] = dask.compute) -> tuple[Any, ...]:
     """Run tasks on the active Dask client, or on threads of this process if there is none.
+
+    Parameters
+    ----------
+    *tasks : Delayed or collection of Dask
+    run : callable
+        ``dask.persist`` leaves the results on the workers.
 
     Raises
     ------
@@ -62,9 +59,8 @@ def compute(*tasks: Any) -> tuple[Any, ...]:
         If the scheduler is lost, or workers repeatedly die while running the same task.
     """
     try:
-        with dask.config.set(LARGE_GRAPHS):
-            results: tuple[Any, ...] = dask.compute(*tasks)
-        return results
+        with dask.config.set(_LARGE_GRAPHS):
+            return run(*tasks)  # type: ignore[no-any-return]  # Dask is untyped
     except Exception as error:
         name = type(error).__name__  # dask.distributed may not be installed
         if name == "KilledWorker":
@@ -112,7 +108,7 @@ class Partitions:
     @classmethod
     def from_rows(cls, X: Any) -> Partitions:
         """Return the partitions of X, which must be a Dask DataFrame or a 2-D Dask array."""
-        if not is_collection(X):
+        if not isinstance(X, _COLLECTIONS):
             got = f"{type(X).__name__}, while another argument is a Dask collection"
             raise invalid("X", "a Dask DataFrame or array", got)
         if X.ndim != 2 or not X.shape[1]:
@@ -133,27 +129,48 @@ class Partitions:
                 return compute(*map(delayed(len), Partitions.from_collection(first).tasks))
         return compute(*map(delayed(len), self.tasks))
 
-    def align_labels(self, y: Any) -> list[Any]:
-        """Return the labels of each partition, see :meth:`align`."""
+    def map(
+        self, function: Callable[..., Any], *constants: Any, labels: tuple[Any, Any] | None = None
+    ) -> list[Delayed]:
+        """Return tasks ``function(part, *constants)``, one for each :class:`Part`.
+
+        Parameters
+        ----------
+        function : callable
+            Its errors name the partition.
+        *constants : object or Delayed
+            Not within other objects: Dask would lose a persisted one if a worker dies.
+        labels : (y, sample_weight), optional
+            Labels of the rows, and their weights or None.
+        """
+        task = delayed(_apply, pure=False)
+        columns = [[None] * len(self.tasks)] * 2 if labels is None else self._align(*labels)
+        parts = enumerate(zip(self.tasks, *columns, strict=True))
+        return [task(function, self.empty, number, *part, *constants) for number, part in parts]
+
+    def _align(self, y: Any, sample_weight: Any) -> list[list[Any]]:
+        """Return the labels and the weights of each partition, as tasks or in memory."""
         if y is None:
             raise invalid("y", "labels", "None")
-        if is_collection(y):
+        if isinstance(y, _COLLECTIONS):
             if y.ndim != 1:
                 raise invalid("y", "one column of labels", f"{y.ndim} dimensions")
             if isinstance(y, dd.Series) and not (y.dtype == "category" and y.cat.known):
                 y = y.astype(object)  # partitions may have different dtypes and categories
-        elif isinstance(getattr(y, "dtype", None), pd.api.extensions.ExtensionDtype):
-            y = pd.Series(y)
         elif not isinstance(y, (np.ndarray, pd.Series)):
-            y = np.array(y, dtype=object)  # a number beside a text stays a number
-        return self.align(y, "y")
+            extension = pd.api.types.is_extension_array_dtype(y)
+            # As objects, a number beside a text stays a number.
+            y = pd.Series(y) if extension else np.array(y, dtype=object)
+        return [self._divide("y", y), self._divide("sample_weight", sample_weight)]
 
-    def align(self, values: Any, name: str) -> list[Any]:
-        """Return the part of a column for each partition, as a task or in memory.
+    def _divide(self, name: str, values: Any) -> list[Any]:
+        """Return the part of a column for each partition.
 
         A collection with as many partitions, of equal or unknown lengths, is not computed for this.
         """
-        if is_collection(values):
+        if values is None:
+            return [None] * len(self.tasks)
+        if isinstance(values, _COLLECTIONS):
             other = Partitions.from_collection(values)
             if np.array_equal(self.lengths, other.lengths, equal_nan=True):
                 return list(other.tasks)
@@ -165,28 +182,29 @@ class Partitions:
             raise invalid(name, f"{ends[-1]} entries, as many as X has rows", len(values))
         return [take(values, slice(start, stop)) for start, stop in pairwise(ends)]
 
-    def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Delayed]:
-        """Return tasks ``function(rows, number, …)``, one for each partition.
 
-        The function also gets the part of each argument for its partition. Rows have the
-        columns of the collection; errors name the partition.
-        """
-        task = delayed(_apply, pure=False)
-        parts = enumerate(zip(self.tasks, *arguments, strict=True))
-        return [task(function, part, self.empty, number, *more) for number, (part, *more) in parts]
+class Part(NamedTuple):
+    """A partition in memory: its number, its rows, and their labels and weights if there are any.
+
+    Rows have the columns of the collection. There are as many labels and weights.
+    """
+
+    number: int
+    rows: Any
+    y: Any
+    sample_weight: Any
 
 
-def _apply(function: Callable[..., Any], part: Any, empty: Any, number: int, *more: Any) -> Any:
+def _apply(function: Callable[..., Any], empty: Any, number: int, *arguments: Any) -> Any:
+    rows, y, weights, *constants = arguments
     # The scheduler runs several tasks in parallel.
     with inline_chunks(), single_threaded_blas(), prefix_errors(f"partition {number}"):
-        return function(conformed(part, empty), number, *more)
-
-
-def check_length(name: str, length: int, rows: Any) -> None:
-    """Raise if a partition of labels or weights is longer or shorter than that of X."""
-    if length != len(rows):
-        expected = f"{len(rows)} entries, as many as X has rows"
-        raise invalid(name, expected, f"{length}; divide both into the same partitions")
+        part = Part(number, conformed(rows, empty), y, weights)
+        for name, values in (("y", y), ("sample_weight", weights)):
+            if values is not None and len(values) != len(rows):
+                got = f"{len(values)}; divide both into the same partitions"
+                raise invalid(name, f"{len(rows)} entries, as many as X has rows", got)
+        return function(part, *constants)
 
 
 def conformed(part: Any, empty: Any) -> Any:
@@ -221,15 +239,3 @@ def conformed(part: Any, empty: Any) -> Any:
             # A column without values may have any dtype. Integers cannot be missing.
             types[name] = "float64" if column_kind(dtype) == "number" else dtype
     return part[empty.columns].astype(types)
-
-
-def lazy_array(
-    tasks: Sequence[Delayed], lengths: Sequence[float], shape: tuple[int, ...], dtype: Any
-) -> Any:
-    """Return partitions of rows as one Dask array; unknown lengths are NaN."""
-    # da.concatenate would remove empty partitions; the chunks must match those of X.
-    name = f"rows-{dask.base.tokenize([task.key for task in tasks])}"
-    keys = {(name, i, *(0 for _ in shape)): task.key for i, task in enumerate(tasks)}
-    graph = HighLevelGraph.from_collections(name, keys, dependencies=tasks)
-    chunks = (tuple(lengths), *((size,) for size in shape))
-    return da.Array(graph, name, chunks, dtype=dtype, meta=np.empty((0, *shape), dtype))

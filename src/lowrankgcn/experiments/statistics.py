@@ -13,7 +13,7 @@ r"""Confidence and prediction intervals, and tables of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,11 +59,6 @@ def plus_minus(mean: float, half_width: float | None, form: str = ".2f") -> str:
     if half_width is None or math.isnan(half_width):
         return format(mean, form)
     return f"{mean:{form}} ± {half_width:{form.lstrip('+')}}"
-
-
-def without_nan(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace NaN, which JSON does not have, by None."""
-    return {name: None if value != value else value for name, value in row.items()}
 
 
 def markdown_table(

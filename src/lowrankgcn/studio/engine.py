@@ -14,20 +14,19 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from lowrankgcn._parallel import map_chunks, single_threaded_blas_if_small
+from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn.estimators.class_labels import read_labels
 from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.estimators.parameters import GPParameters, checked
 from lowrankgcn.estimators.rows import read_rows
-from lowrankgcn.gp.blocks import LinearBlock, RadialBlock
-from lowrankgcn.gp.likelihood import CONSTANT, targets
+from lowrankgcn.gp.likelihood import CONSTANT, softmax, targets
 from lowrankgcn.gp.prior import Prior, size_terms
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.recipe import SUPERVISED
@@ -37,7 +36,6 @@ from lowrankgcn.tables import Table
 
 _SUGGESTED = 10
 _MOST_LABELS = 1500  # of an immediate update
-_CHUNK = 4096
 _NEIGHBOURS, _REASONS = 5, 3
 
 Floats = NDArray[np.floating[Any]]
@@ -181,26 +179,17 @@ class Engine:
 
     def _multiplied(self, base: Answer, process: GaussianProcess) -> NDArray[np.float32]:
         """Multiply distributions by exp(T f), normalised, for the scores f of a process."""
-        read, known = _Scores(process), 0
-        result = np.zeros((self._n, len(base.classes)), np.float32)
-        shares = base.distributions
-        if shares is not None:
-            known = shares.shape[1]
-            factors = np.log(process.factors[:known])
-
-        def multiply(rows: Any, views: Any, start: int, stop: int) -> None:
-            logs, chunk = read(views, start, stop), rows[start:stop]
-            if shares is not None:
-                before = np.log(np.maximum(shares[chunk], 1e-30))
+        result = np.empty((self._n, len(base.classes)), np.float32)
+        for rows, views in self._parts:
+            logs = process.temperature * process.scores(views)
+            if base.distributions is not None:
+                before = np.log(np.maximum(base.distributions[rows], 1e-30))
+                known = before.shape[1]
                 logs[:, :known] += before
                 # Scores add up to zero, and that of a class without labels is −1/C.
-                level = (before - factors).mean(axis=1) - process.temperature / known
-                logs[:, known:] += level[:, None]
-            odds = np.exp(logs - logs.max(axis=1, keepdims=True))
-            result[chunk] = odds / odds.sum(axis=1, keepdims=True)
-
-        for rows, views in self._parts:
-            map_chunks(partial(multiply, rows, views), len(rows), _CHUNK)
+                level = (before - np.log(process.factors[:known])).mean(axis=1)
+                logs[:, known:] += (level - process.temperature / known)[:, None]
+            result[rows] = softmax(logs)
         return result
 
     def fitted(self, answer: Answer) -> SpectralGPClassifier | None:
@@ -239,51 +228,3 @@ class Engine:
             for part in one.contributions[:_REASONS]
         ]
         return pair[1], parts
-
-
-@final
-class _Scores:
-    """Scores of linear and radial blocks times the temperature, in single precision.
-
-    Linear blocks on one view are one product.
-    """
-
-    def __init__(self, process: GaussianProcess) -> None:
-        alpha = process.temperature * process.alpha
-        constant = CONSTANT * alpha.sum(axis=0)
-        self._linear: dict[str, Floats] = {}
-        self._radial = []
-        for block, amplitude, rows in zip(
-            process.blocks, process.amplitudes, process.labelled, strict=True
-        ):
-            if isinstance(block, LinearBlock):
-                scale = amplitude * block.weights / block.scale
-                slopes = scale[:, None] * (rows.T @ alpha)
-                constant -= block.centre @ slopes
-                total = self._linear.get(block.view, np.zeros((0, alpha.shape[1])))
-                if len(total) < len(slopes):
-                    slopes[: len(total)] += total
-                    self._linear[block.view] = slopes
-                else:
-                    total[: len(slopes)] += slopes
-            elif isinstance(block, RadialBlock):
-                roots = np.sqrt(block.rate)
-                points = (rows * roots).astype(np.float32)
-                scores = (amplitude * alpha).astype(np.float32)
-                self._radial.append((block.view, block.weights * roots, points, scores))
-        self._constant = constant
-
-    def __call__(self, views: Any, start: int, stop: int) -> NDArray[np.float32]:
-        """Return the scores of some rows of views, shape (stop − start, C)."""
-        total = np.tile(self._constant, (stop - start, 1))
-        for view, slopes in self._linear.items():
-            total += views[view][start:stop, : len(slopes)] @ slopes
-        total = total.astype(np.float32)
-        for view, weights, points, alpha in self._radial:
-            rows = (views[view][start:stop] * weights).astype(np.float32)
-            kernel = rows @ (2 * points.T)
-            kernel -= (rows * rows).sum(axis=1)[:, None]
-            kernel -= (points * points).sum(axis=1)
-            np.minimum(kernel, 0.0, out=kernel)
-            total += np.exp(kernel, out=kernel) @ alpha
-        return total

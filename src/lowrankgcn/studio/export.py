@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, final
 
@@ -60,15 +61,15 @@ class Export:
         name = stem + ENDINGS[what].format(format=ending)
         path = self._written.get(what) or _unused(self._table.with_name(name))
         if what == "labels":
-            self._write(what, path, self._session.state.names(), None)
+            labels, classifier = self._session.state.names(), None
         else:
             state = self._session.settled()
             if state.message is not None:
                 raise ValueError(state.message)
-            classifier = self._engine.fitted(state.answer)
+            labels, classifier = state.answer.labels, self._engine.fitted(state.answer)
             if classifier is None or state.answer.distributions is None:
                 raise ValueError("expected labels of at least two classes; label some rows first")
-            self._write(what, path, state.answer.labels, classifier)
+        self._write(what, path, labels, classifier)
         self._written[what] = path
         return path
 
@@ -85,7 +86,5 @@ def split_ending(path: Path) -> tuple[str, str]:
 def _unused(path: Path) -> Path:
     """Return a path, numbered if there is such a file already."""
     stem, _, rest = path.name.partition(".")
-    unused, number = path, 2
-    while unused.exists():
-        unused, number = path.with_name(f"{stem}-{number}.{rest}"), number + 1
-    return unused
+    others = (path.with_name(f"{stem}-{number}.{rest}") for number in count(2))
+    return next(unused for unused in chain([path], others) if not unused.exists())

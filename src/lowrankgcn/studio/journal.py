@@ -78,10 +78,17 @@ class Journal:
             return []
         file = self._open()
         file.seek(0)
-        lines = file.read().split(b"\n")
-        entries = [self._entry(line, k) for k, line in enumerate(lines[:-1], 1) if line.strip()]
-        if lines[-1]:
-            entries += self._last(file, lines[-1], len(lines))
+        *lines, last = file.read().split(b"\n")
+        entries = [self._entry(line, k) for k, line in enumerate(lines, 1) if line.strip()]
+        try:
+            if last:
+                entries.append(self._entry(last, len(lines) + 1))
+                file.write(b"\n")  # some editors leave it out
+        except ValueError:
+            begin = f'{{"{self._row}": '.encode()
+            if not (last.startswith(begin) or begin.startswith(last)):
+                raise
+            file.truncate(os.path.getsize(self.path) - len(last))
         self._end = os.path.getsize(self.path)
         rows = [entry[self._row] - 1 for entry in entries]
         places, notes = self._rows.find(rows, [entry.get(self._cells) for entry in entries])
@@ -94,28 +101,13 @@ class Journal:
                 changes[-1].append((row, entry[self._target]))
         return [group for group in changes if group]
 
-    def _last(self, file: BinaryIO, line: bytes, number: int) -> list[dict[str, Any]]:
-        """Complete a last line without its end, or remove it."""
-        try:
-            entry = [self._entry(line, number)]
-            file.write(b"\n")  # some editors leave it out
-        except ValueError:
-            begin = f'{{"{self._row}": '.encode()
-            if not (line.startswith(begin) or begin.startswith(line)):
-                raise
-            file.truncate(os.path.getsize(self.path) - len(line))
-            entry = []
-        return entry
-
     def _entry(self, line: bytes, number: int) -> dict[str, Any]:
         with suppress(ValueError, KeyError, TypeError):
             entry: dict[str, Any] = json.loads(line)
             row, name, mark = entry[self._row], entry[self._target], entry.get(self._cells)
-            label = (
-                bool(name.strip()) if isinstance(name, str) else entry.get(self._removed) is True
-            )
+            labelled = name.strip() if isinstance(name, str) else entry.get(self._removed) is True
             most = self._n_rows if mark is None else 2**53
-            if type(row) is int and 1 <= row <= most and label and isinstance(mark, str | None):
+            if type(row) is int and 1 <= row <= most and labelled and isinstance(mark, str | None):
                 return entry
         expected = f"{self._row!r} from 1 to {self._n_rows} and a text {self._target!r}"
         advice = "correct the line, or move the file away to start anew"
@@ -123,20 +115,17 @@ class Journal:
 
     def append(self, changes: Iterable[Change]) -> None:
         """Write changes and wait until they are on the disk; nothing is written on failure."""
-        changes = list(changes)
-        lines: list[str] = []
-        for (row, name), mark in zip(
-            changes, self._rows.hashes([r for r, _ in changes]), strict=True
-        ):
+        rows, names = zip(*changes, strict=True)
+        data = bytearray()
+        for row, name, mark in zip(rows, names, self._rows.hashes(rows), strict=True):
             entry = {self._row: row + 1, self._target: name, self._cells: mark}
-            entry |= {self._joined: True} if lines else {}
+            entry |= {self._joined: True} if data else {}
             entry |= {self._removed: True} if name is None else {}
-            lines.append(json.dumps(entry, ensure_ascii=False) + "\n")
-        data = "".join(lines).encode()
+            data += json.dumps(entry, ensure_ascii=False).encode() + b"\n"
         if self._file is not None and not self.path.exists():
             # Somebody has deleted the journal: what it contained can still be read.
             self._file.seek(0)
-            data = self._file.read() + data
+            data[:0] = self._file.read()
             self.close()
         file = self._open()
         before = os.path.getsize(self.path)

@@ -45,17 +45,15 @@ def has_own_positions(features: Table) -> bool:
 def map_positions(features: Table, prepared: PreparedRows) -> NDArray[np.float32]:
     """Return positions in [-1, 1], shape (n, 2), or (n, 3) for points in three dimensions."""
     if has_own_positions(features):
-        return _framed(features.as_matrix(), _common_unit(prepared))
-    points = neighbour_layout(prepared.views, random_state=prepared.seed)
-    positions = _framed(points, True)
+        fitted = prepared.views.maps.features
+        return _framed(features.as_matrix(), fitted is not None and fitted.common_unit is not None)
+    positions = _framed(neighbour_layout(prepared.views, random_state=prepared.seed), True)
     if prepared.outside is None:
         return positions
     # Other rows are placed at the nearest sampled row, by their spectral coordinates.
     view = _map_view(prepared.views)
-    known, new = (
-        views[view][:, :_COORDINATES] for views in (prepared.views.views, prepared.outside)
-    )
-    _, nearest = KDTree(known).query(new, workers=-1)
+    known = KDTree(prepared.views.views[view][:, :_COORDINATES])
+    _, nearest = known.query(prepared.outside[view][:, :_COORDINATES], workers=-1)
     sample, rest = prepared.sample.index, prepared.sample.rest
     every = np.empty((len(sample) + len(rest), 2), np.float32)
     noise = np.random.default_rng(prepared.seed).normal(scale=_JITTER, size=(len(rest), 2))
@@ -78,11 +76,11 @@ def neighbour_layout(fitted: FittedViews, *, random_state: int) -> NDArray[np.fl
         graph = AdjacencyGraph.knn(rows, min(_NEIGHBOURS, len(rows) - 1))
     weights = sp.csr_array(graph.adjacency)
     sums = np.maximum(np.asarray(weights.sum(axis=1)).ravel(), 1e-300)
-    weights = sp.csr_array(sp.diags_array(_ATTRACTION / sums) @ weights)
+    weights = sp.diags_array(_ATTRACTION / sums) @ weights
     weights = sp.csr_array((weights + weights.T) / 2)
-    n = weights.shape[0]
-    steps = _STEPS if n <= _MANY_ROWS else _FEWER_STEPS
     place = _start(fitted, generator)
+    n = len(place)
+    steps = _STEPS if n <= _MANY_ROWS else _FEWER_STEPS
     first, second = weights.nonzero()
     for step in range(steps):
         apart = place[first] - place[second]
@@ -119,11 +117,6 @@ def _start(fitted: FittedViews, generator: np.random.Generator) -> NDArray[np.fl
     start[:, : components.shape[1]] = 5.0 * components / spread
     start += generator.normal(scale=1e-2, size=start.shape)
     return start
-
-
-def _common_unit(prepared: PreparedRows) -> bool:
-    features = prepared.views.maps.features
-    return features is not None and features.common_unit is not None
 
 
 def _framed(points: Floats, together: bool) -> NDArray[np.float32]:

@@ -9,7 +9,7 @@ import os
 import re
 import secrets
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ _HEADERS = {
 }
 _LARGEST_BODY = 2**25
 _TOKEN = "LOWRANKGCN_STUDIO_TOKEN"
-_PAUSE = 0.25  # seconds until events notice that the server ends
+_PAUSE = 0.02  # seconds between looks at the version, for events
 
 
 class Guard:
@@ -95,7 +95,7 @@ def make_app(view: View, export: Export, token: str, port: int) -> Guard:
     """
     session = view.session
 
-    def rows(query: Mapping[str, str]) -> Any:
+    def rows(query: dict[str, str]) -> Any:
         sort, search = query.get("sort", "row"), query.get("search", "")
         count, offset = _number(query, "count", 100, 200), _number(query, "offset", 0, 2**31)
         return view.rows(sort, query.get("descending") == "1", offset, count, search)
@@ -105,38 +105,28 @@ def make_app(view: View, export: Export, token: str, port: int) -> Guard:
             raise ValueError('expected {"rows": [...], "class": name or null}')
         return {"version": session.label(body["rows"], body["class"])}
 
-    questions: dict[str, Callable[[Any], Any]] = {
-        "table": lambda query: view.description,
-        "positions": lambda query: view.positions(),
-        "state": lambda query: session.state.describe(),
-        "predictions": lambda query: session.state.packed(),
-        "rows": rows,
-        "search": lambda query: view.search(query.get("text", "")),
-    }
-    orders: dict[str, Callable[[Any], Any]] = {
-        "label": label,
-        "undo": lambda body: {"version": session.undo()},
-        "redo": lambda body: {"version": session.redo()},
-        "write": lambda body: {"path": str(export(str(body.get("what"))))},
-    }
-
-    def get(request: Request) -> Response:
-        return _answer(questions[request.url.path.split("/")[-1]](request.query_params))
-
-    async def post(request: Request) -> Response:
-        body = await _body(request)
-        return _answer(await run_in_threadpool(orders[request.url.path.split("/")[-1]], body))
+    interface: list[tuple[str, str, Callable[[Any], Any]]] = [
+        ("GET", "table", lambda query: view.description),
+        ("GET", "positions", lambda query: view.positions()),
+        ("GET", "state", lambda query: session.state.describe()),
+        ("GET", "predictions", lambda query: session.state.packed()),
+        ("GET", "rows", rows),
+        ("GET", "row/{row:int}", lambda query: view.row(query["row"])),
+        ("GET", "search", lambda query: view.search(query.get("text", ""))),
+        ("POST", "label", label),
+        ("POST", "undo", lambda body: {"version": session.undo()}),
+        ("POST", "redo", lambda body: {"version": session.redo()}),
+        ("POST", "write", lambda body: {"path": str(export(str(body.get("what"))))}),
+    ]
 
     async def events(request: Request) -> Response:
         return StreamingResponse(_events(session, request.app), media_type="text/event-stream")
 
     routes = [
         Route("/", lambda request: FileResponse(STATIC / "index.html")),
-        *(Route(f"/api/{name}", get) for name in questions),
-        *(Route(f"/api/{name}", post, methods=["POST"]) for name in orders),
-        Route("/api/row/{row:int}", lambda request: _answer(view.row(request.path_params["row"]))),
         Route("/api/events", events),
         Mount("/static", StaticFiles(directory=STATIC)),
+        *(_route(*entry) for entry in interface),
     ]
     app = Starlette(routes=routes, exception_handlers={ValueError: _refuse, OSError: _refuse})
     return Guard(app, token, port)
@@ -147,13 +137,22 @@ def _refuse(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": f"Not saved: {reason}" if reason else str(error)}, 400)
 
 
-def _answer(content: Any) -> Response:
-    if isinstance(content, bytes):
-        return Response(content, media_type="application/octet-stream")
-    return JSONResponse(content)
+def _route(method: str, path: str, function: Callable[[Any], Any]) -> Route:
+    """Answer with what a function makes of the query or of the JSON object that was sent."""
+
+    async def answer(request: Request) -> Response:
+        question: Any = {**request.query_params, **request.path_params}
+        if method == "POST":
+            question = await _body(request)
+        content = await run_in_threadpool(function, question)
+        if isinstance(content, bytes):
+            return Response(content, media_type="application/octet-stream")
+        return JSONResponse(content)
+
+    return Route(f"/api/{path}", answer, methods=[method])
 
 
-def _number(query: Mapping[str, str], name: str, default: int, most: int) -> int:
+def _number(query: dict[str, str], name: str, default: int, most: int) -> int:
     text = query.get(name, str(default))
     if not text.isdecimal() or len(text) > 12:
         raise ValueError(f"{name}: expected a number, got {text[:20]!r}")
@@ -161,41 +160,26 @@ def _number(query: Mapping[str, str], name: str, default: int, most: int) -> int
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    parts, size = [], 0
+    data = bytearray()
     async for part in request.stream():
-        size += len(part)
-        if size > _LARGEST_BODY:
+        data += part
+        if len(data) > _LARGEST_BODY:
             raise ValueError(f"expected at most {_LARGEST_BODY} bytes")
-        parts.append(part)
-    try:
-        body = json.loads(b"".join(parts))
-    except (ValueError, RecursionError):
-        body = None
-    if not isinstance(body, dict):
-        raise ValueError("expected a JSON object")
-    return body
+    with contextlib.suppress(ValueError, RecursionError):
+        if isinstance(body := json.loads(data), dict):
+            return body
+    raise ValueError("expected a JSON object")
 
 
 async def _events(session: Session, app: Any) -> AsyncIterator[str]:
     """Yield the version after every change."""
-    loop, changed, sent = asyncio.get_running_loop(), asyncio.Event(), 0
-
-    def note() -> None:
-        with contextlib.suppress(RuntimeError):  # the server has ended
-            loop.call_soon_threadsafe(changed.set)
-
-    stop = session.listen(note)
-    try:
-        while not app.state.server.should_exit:
-            if sent != (version := session.state.version):
-                yield f"event: version\ndata: {version}\n\n"
-                sent = version
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(changed.wait(), _PAUSE)
-            changed.clear()
-        yield "event: bye\ndata: 0\n\n"
-    finally:
-        stop()
+    sent = 0
+    while not app.state.server.should_exit:
+        if sent != (version := session.state.version):
+            yield f"event: version\ndata: {version}\n\n"
+            sent = version
+        await asyncio.sleep(_PAUSE)
+    yield "event: bye\ndata: 0\n\n"
 
 
 def new_token() -> str:
@@ -208,18 +192,13 @@ def new_token() -> str:
 
 def listen(port: int) -> socket.socket:
     """Return a socket on 127.0.0.1 at a port, or at another one if that is taken."""
-    for wanted in (port, 0):
-        # With this protocol, asyncio sends answers without the delay of Nagle's algorithm (40 ms).
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        # A server that ended a moment ago does not keep its port.
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind(("127.0.0.1", wanted))
-            listener.listen(128)
-            return listener
-        except OSError:
-            listener.close()
-    raise OSError("no free port on 127.0.0.1")
+    try:
+        listener = socket.create_server(("127.0.0.1", port))
+    except OSError:
+        listener = socket.create_server(("127.0.0.1", 0))
+    # Connections inherit this: answers do not wait for Nagle's algorithm (40 ms).
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def serve(guard: Guard, listener: socket.socket) -> None:

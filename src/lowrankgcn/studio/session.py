@@ -79,9 +79,8 @@ class State:
                 classes.append(name)
             labels[row] = -1 if name is None else classes.index(name)
         version = self.version + 1
-        return replace(
-            self, labels=labels, classes=tuple(classes), version=version, label_version=version
-        )
+        state = replace(self, version=version, label_version=version)
+        return replace(state, labels=labels, classes=tuple(classes))
 
     def updated(self, label_version: int, answer: Answer | None, message: str | None) -> State:
         """Show an immediate answer; there is none after a failure or to too many labels."""
@@ -98,9 +97,8 @@ class State:
             return state._showing(self.answer, self.answer_version)
         return state._showing(answer, label_version)
 
-    def _showing(self, answer: Answer, label_version: int) -> State:
-        version = self.version + 1
-        return replace(self, answer=answer, answer_version=label_version, version=version)
+    def _showing(self, answer: Answer, version: int) -> State:
+        return replace(self, answer=answer, answer_version=version, version=self.version + 1)
 
     def needs_update(self) -> bool:
         """Return whether there is no immediate answer to the newest labels."""
@@ -149,26 +147,21 @@ class State:
 
     def describe(self) -> dict[str, Any]:
         """Return the state without its rows."""
-        known = self.labels >= 0
-        size = len(self.classes) + 1
-        labelled = np.bincount(self.labels[known], minlength=size)
-        predicted = np.bincount(self.predicted[~known] + 1, minlength=size)[1:]
-        classes = [
-            {"name": name, "labelled": int(labelled[k]), "predicted": int(predicted[k])}
-            for k, name in enumerate(self.classes)
-        ]
-        free = [row for row in self.answer.suggestions if self.labels[row] < 0]
+        known, size = self.labels >= 0, len(self.classes)
+        columns = {
+            "name": self.classes,
+            "labelled": np.bincount(self.labels[known], minlength=size).tolist(),
+            "predicted": np.bincount(self.predicted[~known] + 1, minlength=size + 1)[1:].tolist(),
+        }
+        rows = zip(*columns.values(), strict=True)
+        fields = ("version", "undo", "redo", "refreshing", "message")
         return {
-            "version": self.version,
+            **{name: getattr(self, name) for name in fields},
             "fitted": self.answer_version,
-            "classes": classes,
+            "classes": [dict(zip(columns, row, strict=True)) for row in rows],
             "labelled": int(known.sum()),
             "accuracy": self.answer.accuracy,
-            "suggestions": free,
-            "undo": self.undo,
-            "redo": self.redo,
-            "refreshing": self.refreshing,
-            "message": self.message,
+            "suggestions": [row for row in self.answer.suggestions if self.labels[row] < 0],
         }
 
     def packed(self) -> bytes:
@@ -202,7 +195,6 @@ class Session:
     def __init__(self, labels: Sequence[str | None], journal: Journal, engine: Engine) -> None:
         self._journal = journal
         self._changed = threading.Condition()
-        self._listeners: set[Callable[[], None]] = set()
         self._undo: list[list[Change]] = []
         self._redo: list[list[Change]] = []
         names, classes = list(labels), sorted({name for name in labels if name is not None})
@@ -274,15 +266,10 @@ class Session:
         """Show a state; return its version."""
         self.state = replace(state, undo=bool(self._undo), redo=bool(self._redo))
         self._changed.notify_all()
-        for listener in tuple(self._listeners):
-            listener()
         return state.version
 
     def _answer(
-        self,
-        needed: Callable[[State], bool],
-        compute: Callable[[State], Answer | None],
-        show: Callable[[State, int, Answer | None, str | None], State],
+        self, needed: Callable[[State], bool], compute: Any, show: Callable[..., State]
     ) -> None:
         """Compute answers whenever they are needed; the page shows the message of a failure."""
         while True:
@@ -297,11 +284,6 @@ class Session:
             with self._changed:
                 self._publish(show(self.state, state.label_version, answer, message))
 
-    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call a function after every change, in any thread; return how to stop that."""
-        self._listeners.add(listener)
-        return lambda: self._listeners.discard(listener)
-
     def settled(self) -> State:
         """Wait until the answer belongs to the labels, and return both."""
         with self._changed:
@@ -312,10 +294,6 @@ class Session:
 def _checked_name(name: Any) -> str:
     """Return a class name without blanks around it."""
     text = name.strip() if isinstance(name, str) else ""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = ""
     if not text or len(text) > _LONGEST_NAME or not text.isprintable():
         expected = f"a name of 1 to {_LONGEST_NAME} printable characters, or null"
         raise invalid("class", expected, repr(name)[:100])

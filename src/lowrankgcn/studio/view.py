@@ -51,21 +51,18 @@ class View:
         engine: Engine,
     ) -> None:
         self.session, self._engine = session, engine
-        others = frame.drop(columns=columns.target)
-        self._rows, self._n = TableRows(others, features), len(frame)
+        self._rows, self._n = TableRows(frame.drop(columns=columns.target), features), len(frame)
         points = has_own_positions(features)
         axes = list(features.names) if points else ["direction 1", "direction 2"]
         self._positions = ThreadPoolExecutor(1).submit(map_positions, features, engine.prepared)
         some = np.linspace(0, self._n - 1, min(self._n, _SAMPLE)).astype(int).tolist()
+        kinds = columns.left_out | columns.used
         self.description = {
             "name": name,
             "sample": "".join(RowMatcher(frame, columns.target).hashes(some)),
             "rows": self._n,
             "target": columns.target,
-            "columns": [
-                {"name": c, "kind": columns.used.get(c) or columns.left_out[c]}
-                for c in others.columns
-            ],
+            "columns": [{"name": c, "kind": kinds[c]} for c in self._rows.names],
             "space": "own" if points else "embedding",
             "dimensions": len(axes),
             "axes": axes,
@@ -82,31 +79,28 @@ class View:
         if not 0 <= row < self._n:
             raise invalid("row", f"a row from 0 to {self._n - 1}", row)
         state = self.session.state
-        cells = self._rows.texts([row], _LONG)[0]
-        description: dict[str, Any] = {
+        (cells,) = self._rows.texts([row], _LONG)
+        against, reasons = self._engine.explain(state.answer, row) or (None, [])
+        return {
             "row": row,
-            "cells": [list(pair) for pair in zip(self._rows.names, cells, strict=True)],
+            "cells": list(zip(self._rows.names, cells, strict=True)),
             "label": state.name(state.labels[row]),
             "probabilities": state.shares(row),
-            "reasons": [],
-            "against": None,
+            "reasons": reasons,
+            "against": against,
             "neighbours": [
                 {"row": near, "label": state.name(state.labels[near]), "similarity": alike}
                 for near, alike in self._engine.neighbours(state.answer, row)
             ],
         }
-        if (explained := self._engine.explain(state.answer, row)) is not None:
-            description["against"], description["reasons"] = explained
-        return description
 
     def rows(
-        self, sort: str, descending: bool, offset: int, count: int, search: str | None
+        self, sort: str, descending: bool, offset: int, count: int, search: str
     ) -> dict[str, Any]:
-        """Return a part of the ordered list of rows."""
+        """Return a part of the ordered list of rows; with a text, of those that contain it."""
         state = self.session.state
-        order = self._order(sort, descending, search or "", state)
+        order = self._order(sort, descending, search, state)
         part = order[offset : offset + count]
-        texts = self._rows.texts(part, _SHORT)
         rows = [
             {
                 "row": row,
@@ -115,7 +109,7 @@ class View:
                 "probability": float(state.certainty[row]) if state.predicted[row] >= 0 else None,
                 "cells": cells,
             }
-            for row, cells in zip(part.tolist(), texts, strict=True)
+            for row, cells in zip(part.tolist(), self._rows.texts(part, _SHORT), strict=True)
         ]
         return {"total": len(order), "rows": rows}
 
@@ -125,21 +119,16 @@ class View:
 
     def _sorted(self, sort: str, descending: bool, search: str, state: State) -> NDArray[np.intp]:
         keys = self._keys(sort, state)
-        chosen = np.flatnonzero(self._rows.search(search)) if search else np.arange(self._n)
-        keys = keys[chosen]
         order = np.argsort(-keys if descending else keys, kind="stable")  # NaN last in both
-        return chosen[order]
+        return order[self._rows.search(search)[order]] if search else order
 
     def _keys(self, sort: str, state: State) -> NDArray[Any]:
         if sort == "row":
-            return np.arange(self._n, dtype=np.float64)
-        if sort == "uncertainty":
-            return 1.0 - state.certainty
-        if sort == "probability":
-            return state.certainty
+            return np.arange(self._n)
+        if sort in ("uncertainty", "probability"):
+            return state.certainty if sort == "probability" else -state.certainty
         if sort in ("label", "prediction"):
-            places = np.argsort(np.argsort(np.array([*state.classes], dtype=object)))
-            places = np.append(places.astype(np.float64), np.nan)
+            places = np.append(pd.Series(state.classes, dtype=object).rank(), np.nan)
             return places[state.labels if sort == "label" else state.predicted]
         name = sort.removeprefix("column:")
         if sort == name or name not in self._rows.names:
@@ -165,7 +154,8 @@ class TableRows:
 
     def texts(self, rows: Any, longest: int) -> list[list[str | None]]:
         """Return the cells of rows, None where missing, shortened to `longest` characters."""
-        columns = [_strings(self._frame[name].iloc[rows]).to_pylist() for name in self.names]
+        shown = self._frame.iloc[rows]
+        columns = [_strings(shown[name]).to_pylist() for name in self.names]
         return [[_shortened(cells[k], longest) for cells in columns] for k in range(len(rows))]
 
     def search(self, text: str) -> NDArray[np.bool_]:

@@ -13,10 +13,11 @@ ValueError: method: expected one of 'gp', 'gcn', ..., 'poisson', got 'gnc'
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +31,15 @@ from sklearn.svm import SVC
 
 import lowrankgcn
 from lowrankgcn._validation import choice, invalid
-from lowrankgcn.experiments.comparison.task import ComparisonTask
 from lowrankgcn.tables import TableEncoder
 
+if TYPE_CHECKING:
+    from lowrankgcn.experiments.comparison.task import ComparisonTask
+
 _NEIGHBOURS = 10
-_SAMPLE = 2000
-# HypergraphConv is trained as in the examples of its project; without validation rows the last
-# epoch counts.
-_HIDDEN, _DROPOUT, _EPOCHS = 16, 0.5, 200
+_SAMPLE = 2000  # rows from which the scale of a Gaussian kernel is estimated
+_LARGE = 50_000  # rows; a search among all pairs or 200 epochs over all rows take minutes
+_DENSE = 10_000  # rows; n×n matrices would take more than 2 GB
 
 Labels = NDArray[np.intp]
 
@@ -58,7 +60,7 @@ class Method(NamedTuple):
         probabilities; labels (n,) are −1 where they are unknown.
     packages : tuple of str
         Optional packages to import; pip's names for them have hyphens instead of underscores.
-    limit : int or None
+    limit : float
         Number of rows beyond which the method is skipped.
     """
 
@@ -67,60 +69,70 @@ class Method(NamedTuple):
     settings: str
     classify: Callable[[ComparisonTask, Labels, int], NDArray[Any]]
     packages: tuple[str, ...] = ()
-    limit: int | None = None
+    limit: float = math.inf
 
     def obstacle(self, n_rows: int = 0) -> str | None:
         """Return why the method cannot run on a table of this size, or None."""
         for package in self.packages:
             if find_spec(package) is None:
                 return f"{package.replace('_', '-')} is not installed"
-        if self.limit is not None and n_rows > self.limit:
-            return f"more than {self.limit} rows take too much time or memory"
-        return None
+        too_large = f"more than {self.limit} rows take too much time or memory"
+        return too_large if n_rows > self.limit else None
 
 
-def _spreading_knn(task: ComparisonTask, labels: Labels, seed: int) -> Any:
-    count = min(_NEIGHBOURS, task.n_rows)
-    return _spread(task, labels, kernel="knn", n_neighbors=count)
+def _ours(name: str, task: ComparisonTask, labels: Labels, seed: int, **settings: Any) -> Any:
+    model = getattr(lowrankgcn, name)(random_state=seed, **settings)
+    return model.fit(task.rows, labels).label_distributions_
 
 
-def _spreading_rbf(task: ComparisonTask, labels: Labels, seed: int) -> Any:
-    # The scale is the median distance to the tenth neighbour among at most 2000 rows.
-    size = min(_SAMPLE, task.n_rows)
-    chosen = np.random.default_rng(seed).choice(task.n_rows, size, replace=False)
-    search = NearestNeighbors(n_neighbors=min(_NEIGHBOURS, size - 1)).fit(task.numbers[chosen])
-    distances = search.kneighbors()[0][:, -1]
-    scale = float(np.median(distances)) or float(distances.max()) or 1.0
-    return _spread(task, labels, kernel="rbf", gamma=2 / scale**2)
+def _supervised(build: Any, task: ComparisonTask, labels: Labels, seed: int) -> Any:
+    """Classify all rows with a classifier that learns from the labelled rows only."""
+    known = labels >= 0
+    model = build(random_state=seed).fit(task.numbers[known], labels[known])
+    if hasattr(model, "predict_proba"):
+        return model.predict_proba(task.numbers)
+    scores = model.decision_function(task.numbers)
+    return softmax(scores if scores.ndim == 2 else np.stack([-scores, scores], 1), axis=1)
 
 
-def _spread(task: ComparisonTask, labels: Labels, **settings: Any) -> Any:
-    return LabelSpreading(max_iter=100, **settings).fit(task.numbers, labels).label_distributions_
+def _catboost(task: ComparisonTask, labels: Labels, seed: int) -> Any:
+    from catboost import CatBoostClassifier
+
+    silent = {"thread_count": 1, "verbose": False, "allow_writing_files": False}
+    return _supervised(partial(CatBoostClassifier, iterations=200, **silent), task, labels, seed)
 
 
-def _nearest(task: ComparisonTask) -> Any:
+def _nearest(rows: NDArray[np.float64]) -> Any:
     """Return distances and indices of every row itself and its ten nearest rows, (n, 11) each."""
-    search = NearestNeighbors(n_neighbors=min(_NEIGHBOURS + 1, task.n_rows)).fit(task.numbers)
-    return search.kneighbors(task.numbers)
+    return NearestNeighbors(n_neighbors=min(_NEIGHBOURS + 1, len(rows))).fit(rows).kneighbors(rows)
+
+
+def _spreading(kernel: str, task: ComparisonTask, labels: Labels, seed: int) -> Any:
+    count = min(_NEIGHBOURS, task.n_rows)
+    model = LabelSpreading(kernel=kernel, n_neighbors=count, max_iter=100)
+    if kernel == "rbf":  # the scale is the median distance to the tenth neighbour
+        size = min(_SAMPLE, task.n_rows)
+        chosen = np.random.default_rng(seed).choice(task.n_rows, size, replace=False)
+        distances = _nearest(task.numbers[chosen])[0][:, -1]
+        scale = float(np.median(distances)) or float(distances.max()) or 1.0
+        model.set_params(gamma=2 / scale**2)
+    return model.fit(task.numbers, labels).label_distributions_
 
 
 def _poisson(task: ComparisonTask, labels: Labels, seed: int) -> Any:
     import graphlearning
 
     # The package's own search in many columns is approximate and needs another package.
-    distances, nearest = _nearest(task)
-    count = nearest.shape[1] - 1
+    distances, nearest = _nearest(task.numbers)
     # Gaussian weights divide by the distance to the last neighbour.
     kernel = "gaussian" if distances[:, -1].all() else "uniform"
-    weights = graphlearning.weightmatrix.knn(
-        None, count, kernel=kernel, knn_data=(nearest, distances)
-    )
+    search = {"kernel": kernel, "knn_data": (nearest, distances)}
+    weights = graphlearning.weightmatrix.knn(None, nearest.shape[1] - 1, **search)
     # On a disconnected graph the equation may have no solution; conjugate gradients would stall.
     connected = connected_components(weights, directed=False)[0] == 1
     solver = "conjugate_gradient" if connected else "gradient_descent"
     index = np.flatnonzero(labels >= 0)
-    model = graphlearning.ssl.poisson(weights, solver=solver)
-    return model.fit_predict(index, labels[index])
+    return graphlearning.ssl.poisson(weights, solver=solver).fit_predict(index, labels[index])
 
 
 def hyperedges(task: ComparisonTask) -> NDArray[np.int64]:
@@ -140,117 +152,77 @@ def hyperedges(task: ComparisonTask) -> NDArray[np.int64]:
         encoder, codes = TableEncoder.fit_transform(task.rows)
         rows, columns = np.nonzero(codes < encoder.n_hyperedges)
         return np.stack([rows, codes[rows, columns]]).astype(np.int64)
-    _, members = _nearest(task)
+    _, members = _nearest(task.numbers)
     owners = np.repeat(np.arange(task.n_rows), members.shape[1])
     return np.stack([members.ravel(), owners]).astype(np.int64)
 
 
 def _hypergraph_conv(task: ComparisonTask, labels: Labels, seed: int) -> Any:
-    """Classify all rows with two layers of torch-geometric's HypergraphConv, trained with Adam."""
+    """Classify all rows with two layers of torch-geometric's HypergraphConv, trained with Adam.
+
+    They are trained as in the examples of that project; without validation rows the last epoch
+    counts.
+    """
     import torch
     from torch_geometric.nn import HypergraphConv, Sequential
 
-    index = np.flatnonzero(labels >= 0)
-    known, classes = torch.as_tensor(index), torch.as_tensor(labels[index])
-    X = torch.as_tensor(task.numbers, dtype=torch.float32)
+    X, classes = torch.as_tensor(task.numbers, dtype=torch.float32), torch.as_tensor(labels)
     hypergraph = torch.as_tensor(hyperedges(task))
+    loss_of = torch.nn.CrossEntropyLoss(ignore_index=-1)
     with torch.random.fork_rng(devices=[]):  # the package draws from torch's global generator
         torch.manual_seed(seed)
         layers = [
-            (HypergraphConv(X.shape[1], _HIDDEN), "X, index -> X"),
+            (HypergraphConv(X.shape[1], 16), "X, index -> X"),
             torch.nn.ReLU(),
-            torch.nn.Dropout(_DROPOUT),
-            (HypergraphConv(_HIDDEN, len(task.class_names)), "X, index -> X"),
+            torch.nn.Dropout(0.5),
+            (HypergraphConv(16, len(task.class_names)), "X, index -> X"),
         ]
         network = Sequential("X, index", layers).train()
         optimizer = torch.optim.Adam(network.parameters(), lr=0.01, weight_decay=0.0005)
-        for _ in range(_EPOCHS):
+        for _ in range(200):
             optimizer.zero_grad()
-            loss: Any = torch.nn.functional.cross_entropy(network(X, hypergraph)[known], classes)
-            loss.backward()
+            loss_of(network(X, hypergraph), classes).backward()
             optimizer.step()
-        with torch.no_grad():
-            return network.eval()(X, hypergraph).softmax(dim=1).numpy()
-
-
-def _ours(key: str, title: str, note: str, packages: tuple[str, ...], **settings: Any) -> Method:
-    """Return the classifier of this library whose name begins the title."""
-    name = title.partition(",")[0]
-
-    def classify(task: ComparisonTask, labels: Labels, seed: int) -> Any:
-        model = getattr(lowrankgcn, name)(random_state=seed, **settings)
-        return model.fit(task.rows, labels).label_distributions_
-
-    text = ", ".join(f'{argument}="{value}"' for argument, value in settings.items())
-    return Method(key, title, text + note, classify, packages)
-
-
-def _supervised(
-    key: str, title: str, note: str, build: Callable[..., Any], packages: tuple[str, ...] = ()
-) -> Method:
-    """Return a classifier that uses labelled rows only; `build` creates it."""
-
-    def classify(task: ComparisonTask, labels: Labels, seed: int) -> Any:
-        known = labels >= 0
-        model = build(random_state=seed).fit(task.numbers[known], labels[known])
-        if hasattr(model, "predict_proba"):
-            return model.predict_proba(task.numbers)
-        scores = model.decision_function(task.numbers)
-        return softmax(scores if scores.ndim == 2 else np.stack([-scores, scores], 1), axis=1)
-
-    return Method(key, title, note, classify, packages)
-
-
-def _catboost(**settings: Any) -> Any:
-    from catboost import CatBoostClassifier
-
-    return CatBoostClassifier(
-        iterations=200, thread_count=1, verbose=False, allow_writing_files=False, **settings
-    )
+        return network.eval()(X, hypergraph).softmax(dim=1).detach().numpy()
 
 
 _GP = "default arguments: Gaussian process with a learned spectral filter"
 _GCN = "default arguments: L-GCN"
-_PAPER = ": L-GCN of rank 20 with the pseudoinverse, 1000 steps of gradient descent"
+_R_GCN = 'architecture="reduced"'
+_PAPER = 'preset="paper": L-GCN of rank 20 with the pseudoinverse, 1000 steps of gradient descent'
 _DEFAULTS = "scikit-learn's defaults"
-_SVC = ": Gaussian kernel, C = 1; probabilities: softmax of its scores"
-_LEAVES = ", but leaves of at least 5 rows; the default of 20 allows no split with few labels"
-_LOGISTIC = partial(LogisticRegression, max_iter=5000)
-_BOOSTING = partial(HistGradientBoostingClassifier, min_samples_leaf=5)
+_FOREST = f"{_DEFAULTS}: 100 trees"
+_SVC = f"{_DEFAULTS}: Gaussian kernel, C = 1; probabilities: softmax of its scores"
+_BOOSTING = f"{_DEFAULTS}, but leaves of at least 5 rows; 20 allow no split with few labels"
 _KNN = "ten neighbours, more accurate on average than the default of seven; α = 0.2"
-_RBF = (
-    "γ = 2 over the squared median distance to the tenth neighbour, because the default of 20 "
-    "fits one scale only; α = 0.2"
-)
-_PYG = ("torch", "torch_geometric")
+_RBF = "γ = 2 over the squared median distance to the tenth neighbour, not 20 at any scale; α = 0.2"
 _CONV = (
-    "torch-geometric, two layers; hypergraph of the columns' values, or of ten neighbours; "
-    f"{_HIDDEN} hidden units, dropout {_DROPOUT}, {_EPOCHS} epochs of Adam at 0.01, weight decay "
-    "0.0005"
+    "torch-geometric, two layers; hypergraph of the columns' values, or of ten neighbours; 16 "
+    "hidden units, dropout 0.5, 200 epochs of Adam at 0.01, weight decay 0.0005"
 )
-_POISSON = (
-    "graphlearning's defaults on ten neighbours with Gaussian weights; gradient descent if "
-    "their graph is not connected"
-)
-_LARGE = 50_000  # rows; a search among all pairs or 200 epochs over all rows take minutes
-_DENSE = 10_000  # rows; n×n matrices would take more than 2 GB
+_POISSON = "graphlearning's defaults, ten neighbours; gradient descent if they are not connected"
+_NN, _PYG = ("torch",), ("torch", "torch_geometric")
+_gcn = partial(_ours, "GCNClassifier")
+_reduced = partial(_gcn, architecture="reduced")
+_logistic = partial(LogisticRegression, max_iter=5000)
+_boosting = partial(HistGradientBoostingClassifier, min_samples_leaf=5)
 
-REFERENCE = _ours("gp", "SpectralGPClassifier", _GP, ())
 METHODS = (
-    REFERENCE,
-    _ours("gcn", "GCNClassifier", _GCN, ("torch",)),
-    _ours("gcn-reduced", "GCNClassifier, R-GCN", "", ("torch",), architecture="reduced"),
-    _ours("gcn-paper", "GCNClassifier, paper", _PAPER, ("torch",), preset="paper"),
-    _supervised("logistic", "LogisticRegression", _DEFAULTS, _LOGISTIC),
-    _supervised("forest", "RandomForest", f"{_DEFAULTS}: 100 trees", RandomForestClassifier),
-    _supervised("svc", "SVC", f"{_DEFAULTS}{_SVC}", SVC),
-    _supervised("boosting", "HistGradientBoosting", f"{_DEFAULTS}{_LEAVES}", _BOOSTING),
-    _supervised("catboost", "CatBoost", "200 iterations, one thread", _catboost, ("catboost",)),
-    Method("spreading-knn", "LabelSpreading, kNN", _KNN, _spreading_knn, limit=_LARGE),
-    Method("spreading-rbf", "LabelSpreading, rbf", _RBF, _spreading_rbf, limit=_DENSE),
+    Method("gp", "SpectralGPClassifier", _GP, partial(_ours, "SpectralGPClassifier")),
+    Method("gcn", "GCNClassifier", _GCN, _gcn, _NN),
+    Method("gcn-reduced", "GCNClassifier, R-GCN", _R_GCN, _reduced, _NN),
+    Method("gcn-paper", "GCNClassifier, paper", _PAPER, partial(_gcn, preset="paper"), _NN),
+    Method("logistic", "LogisticRegression", _DEFAULTS, partial(_supervised, _logistic)),
+    Method("forest", "RandomForest", _FOREST, partial(_supervised, RandomForestClassifier)),
+    Method("svc", "SVC", _SVC, partial(_supervised, SVC)),
+    Method("boosting", "HistGradientBoosting", _BOOSTING, partial(_supervised, _boosting)),
+    Method("catboost", "CatBoost", "200 iterations, one thread", _catboost, ("catboost",)),
+    Method("spreading-knn", "LabelSpreading, kNN", _KNN, partial(_spreading, "knn"), (), _LARGE),
+    Method("spreading-rbf", "LabelSpreading, rbf", _RBF, partial(_spreading, "rbf"), (), _DENSE),
     Method("hypergraph-conv", "HypergraphConv", _CONV, _hypergraph_conv, _PYG, _LARGE),
     Method("poisson", "Poisson learning", _POISSON, _poisson, ("graphlearning",), _LARGE),
 )
+REFERENCE = METHODS[0]
 
 
 def choose(keys: Sequence[str] | None = None) -> tuple[Method, ...]:

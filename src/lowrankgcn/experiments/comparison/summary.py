@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from lowrankgcn._format import count as thousands
 from lowrankgcn._format import duration, percent, plural, shorten
 from lowrankgcn.experiments.comparison.methods import METHODS, REFERENCE
-from lowrankgcn.experiments.comparison.splits import SCORES, Comparison
-from lowrankgcn.experiments.statistics import (
-    interval,
-    markdown_table,
-    plus_minus,
-    without_nan,
-)
+from lowrankgcn.experiments.comparison.task import SCORES, Comparison
+from lowrankgcn.experiments.statistics import interval, markdown_table, plus_minus
 
 HEADER = ("method", "accuracy %", "difference", "balanced %", "log-loss", "time")
 NUMERIC = range(1, 6)
@@ -43,49 +38,39 @@ def summarise(comparison: Comparison) -> dict[int, list[Row]]:
     failed : int
         Failed splits; they are not part of the means.
     """
-    tables: dict[int, list[Row]] = {}
-    for count, fits in comparison.fits.groupby("labels_per_class"):
-        scores = fits.pivot(index="split", columns="method", values=list(SCORES))
-        times = fits.groupby("method")[["seconds", "processor_seconds"]].median()
-        tables[count] = []
-        for method in comparison.methods:
-            values = {name: scores[name, method.key] for name in SCORES}
-            paired = (SCORES[0], REFERENCE.key) in scores and method.key != REFERENCE.key
-            reference = scores[SCORES[0], REFERENCE.key] if paired else math.nan
-            values["difference"] = values["accuracy"] - reference
-            row: Row = {"method": method.key, "title": method.title}
-            for name, measured in values.items():
-                row[name], row[f"{name}_half_width"] = interval(measured)
-            row |= times.loc[method.key].to_dict()
-            row["failed"] = int(values["accuracy"].isna().sum())
-            tables[count].append(row)
+    titles = {method.key: method.title for method in comparison.methods}
+    tables: dict[int, list[Row]] = {count: [] for count in comparison.counts}
+    groups = comparison.fits.groupby(["labels_per_class", "method"], sort=False)
+    by_split = {key: fits.set_index("split") for key, fits in groups}
+    for (count, key), fits in by_split.items():
+        reference = None if key == REFERENCE.key else by_split.get((count, REFERENCE.key))
+        accuracies = math.nan if reference is None else reference["accuracy"]
+        fits["difference"] = fits["accuracy"] - accuracies
+        row: Row = {"method": key, "title": titles[key]}
+        for name in (*SCORES, "difference"):
+            row[name], row[f"{name}_half_width"] = interval(fits[name])
+        row |= fits[["seconds", "processor_seconds"]].median().to_dict()
+        tables[count].append(row | {"failed": int(fits["accuracy"].isna().sum())})
     return tables
 
 
 def as_document(comparison: Comparison) -> dict[str, Any]:
     """Return everything as plain values for JSON; NaN becomes None."""
-    task = comparison.task
+    task, results = comparison.task, []
+    for count, rows in summarise(comparison).items():
+        methods = [{key: None if x != x else x for key, x in row.items()} for row in rows]
+        labels = {"labels_per_class": count, "fewer_labels": comparison.short_classes(count)}
+        results.append({**labels, "methods": methods})
+    fields = ("seed", "splits", "in_order", "skipped", "failures", "warnings")
     return {
         "dataset": task.name,
         "rows": task.n_rows,
         "columns": task.rows.shape[1],
         "classes": task.class_sizes,
         "notes": list(task.notes),
-        "seed": comparison.seed,
-        "splits": comparison.splits,
-        "in_order": comparison.in_order,
+        **{name: getattr(comparison, name) for name in fields},
         "methods": {method.key: method.settings for method in comparison.methods},
-        "skipped": comparison.skipped,
-        "results": [
-            {
-                "labels_per_class": count,
-                "fewer_labels": comparison.short_classes(count),
-                "methods": [without_nan(row) for row in rows],
-            }
-            for count, rows in summarise(comparison).items()
-        ],
-        "failures": comparison.failures,
-        "warnings": comparison.warnings,
+        "results": results,
         "verdict": verdict(comparison),
     }
 
@@ -93,24 +78,28 @@ def as_document(comparison: Comparison) -> dict[str, Any]:
 def heading(comparison: Comparison) -> str:
     """Describe the table and the splits."""
     task = comparison.task
-    return (
-        f"{task.name}: {thousands(sum(task.class_sizes.values()))} rows of "
-        f"{len(task.class_names)} classes, {task.rows.shape[1]} columns; {comparison.splits} "
-        f"random splits, seed {comparison.seed}"
-        + (", rows in the order of the table" if comparison.in_order else "")
-    )
+    rows = f"{thousands(sum(task.class_sizes.values()))} rows of {len(task.class_names)} classes"
+    splits = f"{comparison.splits} random splits, seed {comparison.seed}"
+    order = ", rows in the order of the table" if comparison.in_order else ""
+    return f"{task.name}: {rows}, {task.rows.shape[1]} columns; {splits}{order}"
 
 
-def subtitle(comparison: Comparison, count: int) -> str:
-    """Describe the number of labels, and the classes that have fewer."""
-    text = f"{plural(count, 'label')} per class"
-    short = comparison.short_classes(count)
-    fewer = ", ".join(f"{shorten(name, 60)} {labels}" for name, labels in short.items())
-    return f"{text} (half of the rows of small classes: {fewer})" if fewer else text
+def tables(comparison: Comparison) -> Iterator[tuple[str, list[list[str]], int | None]]:
+    """Yield for each number of labels a subtitle, the cells, and which row has the best accuracy.
+
+    Cells are in the order of ``HEADER``. No row is the best one if all methods failed.
+    """
+    for count, rows in summarise(comparison).items():
+        subtitle = f"{plural(count, 'label')} per class"
+        if short := comparison.short_classes(count):
+            fewer = ", ".join(f"{shorten(name, 60)} {labels}" for name, labels in short.items())
+            subtitle += f" (half of the rows of small classes: {fewer})"
+        ran = [k for k, row in enumerate(rows) if not math.isnan(row["accuracy"])]
+        best = max(ran, key=lambda k: rows[k]["accuracy"], default=None)
+        yield subtitle, [_cells(row, comparison.splits) for row in rows], best
 
 
-def cells(row: Row, splits: int) -> list[str]:
-    """Return the cells of a row, in the order of ``HEADER``."""
+def _cells(row: Row, splits: int) -> list[str]:
     title = row["title"]
     if row["failed"]:
         title += f" (failed on {row['failed']} of {splits})"
@@ -123,12 +112,6 @@ def cells(row: Row, splits: int) -> list[str]:
     return [title, *texts, duration(row["processor_seconds"])]
 
 
-def winner(rows: Sequence[Row]) -> Row | None:
-    """Return the first row of highest accuracy; None if all methods failed."""
-    succeeded = [row for row in rows if not math.isnan(row["accuracy"])]
-    return max(succeeded, key=lambda row: row["accuracy"], default=None)
-
-
 def verdict(comparison: Comparison) -> str:
     """Return in one sentence which method is best, and whether its lead exceeds chance.
 
@@ -137,30 +120,28 @@ def verdict(comparison: Comparison) -> str:
     """
     failed = {failure["method"] for failure in comparison.failures}
     titles = {m.key: m.title for m in comparison.methods if m.key not in failed}
-    accuracies = (
-        comparison.fits.groupby(["split", "method"])["accuracy"].mean().unstack()[[*titles]]
-    )
     if len(titles) < 2:
         return "There is no verdict: fewer than two methods ran without failures."
+    accuracies = comparison.fits.groupby(["split", "method"])["accuracy"].mean().unstack()
+    accuracies = accuracies[[*titles]].rename(columns=titles)
     means = accuracies.mean().sort_values(ascending=False, kind="stable")
-    best = means.index[0]
-    leads = {key: interval(accuracies[best] - accuracies[key]) for key in means.index[1:]}
+    best, *others = means.index
+    leads = {title: interval(100 * (accuracies[best] - accuracies[title])) for title in others}
     # A lead without an interval, from a single split, is not clear.
-    close = [key for key, (lead, reach) in leads.items() if not lead - reach > 0]
-    rival = (close or [*leads])[0]
-    lead, reach = (100 * value for value in leads[rival])
-    counts = ", ".join(map(str, comparison.counts[:-1]))
-    labels = f"{counts} and " * bool(counts) + plural(comparison.counts[-1], "label") + " per class"
+    close = [title for title, (lead, reach) in leads.items() if not lead - reach > 0]
+    rival = (close or others)[0]
+    lead, reach = leads[rival]
     evidence = f"paired 95 % interval {lead - reach:+.1f} to {lead + reach:+.1f}"
     if math.isnan(reach):
         evidence = "one split gives no interval"
-    ahead = f"{lead:.1f} points ahead of {titles[rival]} ({evidence})"
+    ahead = f"{lead:.1f} points ahead of {rival} ({evidence})."
+    counts = ", ".join(map(str, comparison.counts[:-1]))
+    labels = f"{counts} and " * bool(counts) + plural(comparison.counts[-1], "label") + " per class"
+    top = percent(means[best])
     if close:
-        return (
-            f"No method is clearly ahead with {labels}: {titles[best]} has the highest accuracy, "
-            f"{percent(means[best])}, but is only {ahead}."
-        )
-    return f"{titles[best]} is best on this table with {labels}: {percent(means[best])}, {ahead}."
+        best_of_all = f"{best} has the highest accuracy, {top}, but is only {ahead}"
+        return f"No method is clearly ahead with {labels}: {best_of_all}"
+    return f"{best} is best on this table with {labels}: {top}, {ahead}"
 
 
 def remarks(comparison: Comparison) -> Iterator[str]:
@@ -182,11 +163,9 @@ def remarks(comparison: Comparison) -> Iterator[str]:
 def as_markdown(comparison: Comparison) -> str:
     """Return all tables in Markdown, with remarks and the verdict below."""
     parts = [f"{heading(comparison)}."]
-    for count, rows in summarise(comparison).items():
-        texts = [cells(row, comparison.splits) for row in rows]
-        for row, line in zip(rows, texts, strict=True):
-            if row is winner(rows):
-                line[1] = f"**{line[1]}**"
-        parts += [f"**{subtitle(comparison, count)}**", markdown_table(HEADER, texts, NUMERIC)]
+    for subtitle, texts, best in tables(comparison):
+        if best is not None:
+            texts[best][1] = f"**{texts[best][1]}**"
+        parts += [f"**{subtitle}**", markdown_table(HEADER, texts, NUMERIC)]
     parts += ["\n".join(f"- {text}" for text in remarks(comparison)), verdict(comparison)]
     return "\n\n".join(filter(None, parts)) + "\n"
