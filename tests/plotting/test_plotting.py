@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from lowrankgcn.estimators.gp_model import LearnedFilter
 from lowrankgcn.plotting import plot_embedding, plot_filter, plot_spectrum
-from lowrankgcn.plotting._style import GREY
+from lowrankgcn.plotting._common import GREY
 from lowrankgcn.spectral.filters import (
     Heat,
     HighPass,
@@ -118,10 +118,10 @@ def test_poles_do_not_squeeze_the_other_curves_but_peaks_stay() -> None:
     assert step[-1, 1] == 1.0
 
 
-def test_discontinuities_at_zero_are_dots() -> None:
+def test_values_at_zero_are_marked() -> None:
     for phi, value in [(ZeroImpulse(), 1.0), (HighPass(), 0.0)]:
         ax = plot_filter(phi)
-        np.testing.assert_array_equal(marks(ax, "o"), [[0.0, value]])
+        np.testing.assert_array_equal(marks(ax, "+"), [[0.0, value]])
         (curve,) = curves(ax)
         assert np.isnan(curve[0, 1])
         np.testing.assert_array_equal(curve[1:, 1], 1.0 - value)
@@ -331,8 +331,8 @@ def test_embedding_explains_bad_arguments() -> None:
         ({"labels": [1, 2]}, "labels: expected an array of shape (3), got shape (2,)"),
         ({"columns": (1, 3)}, "columns: expected two columns of the 3 eigenvectors, 0..2, got"),
         ({"columns": (1, -1)}, "columns: expected two columns of the 3 eigenvectors, 0..2, got"),
-        ({"columns": (1,)}, "columns: expected two column numbers, got (1,)"),
-        ({"columns": 1}, "columns: expected two column numbers, got 1"),
+        ({"columns": (1,)}, "columns: expected two columns of the 3 eigenvectors, 0..2, got (1,)"),
+        ({"columns": 1}, "columns: expected two columns of the 3 eigenvectors, 0..2, got 1"),
         ({"max_points": 0}, "max_points: expected an integer >= 1, got 0"),
         ({"eigenvectors": [1.0, 2.0]}, "eigenvectors: expected a real numeric array with 2 dim"),
     ]

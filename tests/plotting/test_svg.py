@@ -12,9 +12,9 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lowrankgcn.plotting._style import COLOURS, class_mark
+from lowrankgcn.plotting._common import COLOURS, class_mark
 from lowrankgcn.plotting.quality import draw_certainty, draw_reliability
-from lowrankgcn.plotting.scatter import draw_points
+from lowrankgcn.plotting.spectra import draw_points
 from lowrankgcn.plotting.svg import class_key, svg
 from tests.report.page import Page
 

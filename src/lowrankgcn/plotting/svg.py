@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.markers import MarkerStyle
 from matplotlib.transforms import Affine2D
 
-from lowrankgcn.plotting._style import COLOURS, GREY, class_mark
+from lowrankgcn.plotting._common import COLOURS, GREY, class_mark
 
 # Colours of the pictures, and their names in the style sheet of the page, light or dark.
 _THEME = {colour: f"var(--c{place})" for place, colour in enumerate(COLOURS)}

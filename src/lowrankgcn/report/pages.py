@@ -28,7 +28,7 @@ from lowrankgcn import _format
 from lowrankgcn._format import plural, shorten
 from lowrankgcn.plotting import plot_filter, plot_loss
 from lowrankgcn.plotting.quality import draw_certainty, draw_reliability
-from lowrankgcn.plotting.scatter import draw_points
+from lowrankgcn.plotting.spectra import draw_points
 from lowrankgcn.plotting.svg import class_key, svg
 from lowrankgcn.report.classification import (
     Classification,

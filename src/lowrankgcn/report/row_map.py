@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lowrankgcn._format import count, rounded_percent, shorten
 from lowrankgcn.estimators.base import main_eigenpairs
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.plotting.scatter import choose_points
+from lowrankgcn.plotting.spectra import choose_points
 from lowrankgcn.report.classification import Classification
 from lowrankgcn.spectral.eigenpairs import Eigenpairs, fix_signs
 

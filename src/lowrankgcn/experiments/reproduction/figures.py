@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from lowrankgcn.datasets import load_spiral
 from lowrankgcn.experiments.reproduction.grid import PAPER
 from lowrankgcn.plotting import plot_embedding, plot_filter
-from lowrankgcn.plotting._style import COLOURS, add_legend
+from lowrankgcn.plotting._common import COLOURS, add_legend
 from lowrankgcn.plotting.svg import svg
 from lowrankgcn.spectral.filters import Filter, Linear, Pseudoinverse, Quadratic
 
