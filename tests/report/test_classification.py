@@ -11,20 +11,20 @@ import pytest
 
 from lowrankgcn._format import shorten
 from lowrankgcn.files import Columns, choose_columns
-from lowrankgcn.report.classification import Classification, cell_texts
+from lowrankgcn.report.classification import cell_texts
 from lowrankgcn.report.row_map import describe_rows, map_rows
-from tests.report.classified import blobs, classified, of_kind, process
+from tests.report.classified import blobs, classified, gathered, of_kind, process
 
 
 def test_least_certain_rows() -> None:
     points, labels = blobs()
     classifier = process().fit(points, labels)
-    result = Classification(classifier, None, labels)
+    result = gathered(classifier, None, labels)
     own = classifier.label_distributions_.max(axis=1)
     asked = np.flatnonzero(labels < 0)
-    least = [row.number - 1 for row in result.least_certain]
+    least = [number - 1 for number, _, _ in result.least_certain]
     assert np.array_equal(own[least], np.sort(own[asked])[:5])
-    assert result.least_certain[0].guesses[0][1] == own[least[0]]
+    assert result.least_certain[0][2][0][1] == own[least[0]]
     assert set(least) <= set(asked.tolist())
     assert np.array_equal(result.asked, asked)
 
@@ -53,14 +53,15 @@ def test_columns() -> None:
     X, y = columns.features(frame), columns.labels(frame)
     result = classified(process(), X, y, frame, columns=columns)
     assert result.columns == columns
-    assert [tuple(column) for column in result.overview] == [
+    assert [tuple(column.values()) for column in result.overview] == [
         ("colour", "category", "", 0, 2, None),
         ("grade", "category", "", 0, 2, None),
         ("name", "", "identifier", 0, 60, None),
         ("unit", "", "constant", 0, 1, None),
     ]
     assert result.shown_columns == ("name", "colour", "grade")
-    assert result.least_certain[0].cells[0] == f"n{result.least_certain[0].number - 1}"
+    number, cells, _ = result.least_certain[0]
+    assert cells[0] == f"n{number - 1}"
 
 
 def test_overview_of_cells_importance_and_texts() -> None:
@@ -84,8 +85,8 @@ def test_overview_of_cells_importance_and_texts() -> None:
     shares["review: stars"] = 0.04
     evidence = replace(classifier.evidence_, importance=shares)
     given = [0, 1, 0, 1, -1, -1]
-    result = Classification(classifier, frame, given, columns=columns, evidence=evidence)
-    assert [tuple(column) for column in result.overview] == [
+    result = gathered(classifier, frame, given, columns=columns, evidence=evidence)
+    assert [tuple(column.values()) for column in result.overview] == [
         ("review", "text", "", 1, 4, pytest.approx(0.5)),
         ("size", "number", "", 3, 2, 0.4),
         ("day", "date", "", 1, 1, 0.06),
@@ -95,8 +96,6 @@ def test_overview_of_cells_importance_and_texts() -> None:
         ("lists", "", "dropped", 1, 3, None),
     ]
     assert result.shown_columns == ("review", "size", "day", "review: stars", "kind")
-    without = Classification(classifier, None, given, columns=columns, evidence=evidence)
-    assert without.overview[1] == ("size", "number", "", None, None, 0.4)
 
 
 def test_descriptions_are_those_of_the_rows() -> None:
@@ -128,23 +127,10 @@ def test_doubtful_labels_are_found() -> None:
     labels = np.where(np.arange(120) < 60, truth, -1)
     labels[7] = (labels[7] + 1) % 3
     result = classified(process(), points, labels)
-    (row,) = result.suspicious
-    assert row.number == 8
-    (own, small), (other, large) = row.guesses
+    ((number, _, guesses),) = result.suspicious
+    assert number == 8
+    (own, small), (other, large) = guesses
     assert (own, other) == (str(labels[7]), str(truth[7])) and small < 0.25 < 0.75 < large
-
-
-def test_wrong_number_of_rows() -> None:
-    points, given = blobs()
-    classifier = process().fit(points, given)
-    calls: list[tuple[str, Any, Any]] = [
-        ("labels", [0, 1], None),
-        ("frame", np.full(120, -1), pd.DataFrame({"x": [1, 2]})),
-    ]
-    for argument, labels, frame in calls:
-        message = f"{argument}: expected 120 rows, as many as were fitted"
-        with pytest.raises(ValueError, match=message):
-            Classification(classifier, frame, labels)
 
 
 def test_cells_become_short_texts() -> None:

@@ -89,11 +89,11 @@ def plot_reliability(
     groups = np.array_split(np.argsort(certainty, kind="stable"), n_bins)
     parts = [(certainty[rows].mean(), correct[rows].mean(), len(rows)) for rows in groups]
     ax = common.new_or_given(ax)
-    draw_reliability(ax, parts)
+    draw_reliability(parts, ax)
     return ax
 
 
-def draw_reliability(ax: Axes, bins: Iterable[tuple[float, ...]]) -> None:
+def draw_reliability(bins: Iterable[tuple[float, ...]], ax: Axes) -> None:
     """Draw bins of rows: mean probability, share of correct rows, number of rows."""
     probability, correct, rows = np.array([part[:3] for part in bins], np.float64).T
     tests = [binomtest(round(hits), int(n)) for hits, n in zip(correct * rows, rows, strict=True)]
@@ -110,7 +110,7 @@ def draw_reliability(ax: Axes, bins: Iterable[tuple[float, ...]]) -> None:
     common.add_legend(ax)
 
 
-def draw_certainty(ax: Axes, probabilities: FloatArray, n_classes: int) -> None:
+def draw_certainty(probabilities: FloatArray, n_classes: int, ax: Axes) -> None:
     """Draw the number of rows by the probability of their predicted class."""
     first = _HISTOGRAM_BINS // n_classes  # no probability is below 1 / n_classes
     edges = [k / _HISTOGRAM_BINS for k in range(first, _HISTOGRAM_BINS + 1)]

@@ -359,7 +359,7 @@ def plot_embedding(
     codes, partly = codes[rows], bool((codes[rows] < 0).any())
     ax = common.new_or_given(ax)
     axes = [f"eigenvector {column + 1}" for column in pair]
-    draw_points(ax, vectors[rows][:, pair], codes, (codes >= 0) & partly, axes)
+    draw_points(vectors[rows][:, pair], codes, (codes >= 0) & partly, axes, ax)
     if labels is not None:
         marks: list[Any] = [(str(name), class_mark(code)) for code, name in enumerate(names)]
         if len(names) > _MAX_LEGEND:
@@ -394,11 +394,11 @@ def choose_points(
 
 
 def draw_points(
-    ax: Axes,
     points: FloatArray,
     codes: NDArray[np.intp],
     labelled: NDArray[np.bool_],
     axes: Sequence[str],
+    ax: Axes,
 ) -> None:
     """Draw points (m, 2) with the marks of their classes; labelled ones are large with an outline.
 

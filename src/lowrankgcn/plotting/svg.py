@@ -11,7 +11,6 @@ from typing import Any
 import matplotlib
 import numpy as np
 from markupsafe import Markup
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.markers import MarkerStyle
 from matplotlib.transforms import Affine2D
@@ -33,17 +32,19 @@ _STYLE: Any = {
 }
 
 
-def svg(draw: Callable[[Axes], object], name: str, title: str) -> Markup:
+def svg(draw: Callable[..., object], name: str, title: str, *arguments: Any) -> Markup:
     """Draw on new axes and return an <svg> element, which inherits the text colour of the page.
 
     Parameters
     ----------
     draw : callable
-        Draws on the given axes.
+        Draws the arguments on ``ax``.
     name : str
         Prefix of all ids in the element; unique in the page.
     title : str
         Description for screen readers.
+    *arguments
+        What to draw.
 
     Examples
     --------
@@ -56,7 +57,7 @@ def svg(draw: Callable[[Axes], object], name: str, title: str) -> Markup:
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
         # Small, because phones show the picture at about this size and its text must be legible.
         figure = Figure(figsize=(4.3, 3.4), layout="constrained")
-        draw(figure.subplots())
+        draw(*arguments, ax=figure.subplots())
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(stream, format="svg", transparent=True, metadata=metadata)
     text = re.sub(r"<(metadata|style)[^>]*>.*?</\1>", "", stream.getvalue(), flags=re.DOTALL)

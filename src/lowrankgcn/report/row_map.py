@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +21,7 @@ _DAMPING = 0.25  # the plane shows classes apart more often than with 0, 0.5 or 
 _SAME = 1e-9  # class means closer than this share of the largest distance coincide
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class RowMap:
+class RowMap(NamedTuple):
     """Some rows as points in a plane.
 
     Attributes
