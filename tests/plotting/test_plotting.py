@@ -135,13 +135,6 @@ def test_filters_bind_past_rounding_errors() -> None:
         ]
 
 
-def test_a_bulk_of_eigenvalues_becomes_few_marks() -> None:
-    spectrum = np.concatenate([[0.0], np.full(1712, 1.0) - 1e-9 * np.arange(1712)])
-    ax = plot_filter(["linear", Heat()], spectrum, rank=5)
-    assert len(marks(ax, "+")) < 10
-    assert sum(len(c.get_segments()) for c in ax.collections) == 2
-
-
 def test_single_eigenvalues_and_wide_lists_can_be_drawn() -> None:
     rendered(plot_filter("linear", [0.0]))
     rendered(plot_filter(["linear"] * 20, [0.0, 1.0]))
@@ -155,7 +148,7 @@ def test_rank_keeps_the_largest_responses(values: list[float], data: st.DataObje
     ax = plot_filter(Heat(3.0), values, rank=rank)
     (kept, discarded) = [line for line in ax.lines if line.get_marker() == "+"]
     cut = np.sort(np.exp(-3 * np.array(values)))[::-1][rank - 1]
-    assert (kept.get_ydata() >= cut - 1e-3).all()
+    assert (kept.get_ydata() >= cut - 1e-12).all()
     assert (discarded.get_ydata() == 0).all()
 
 

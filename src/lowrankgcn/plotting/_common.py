@@ -70,8 +70,6 @@ def expect_none(reason: str, **arguments: Any) -> None:
 
 def class_column(values: Any, name: str, length: int | None) -> NDArray[Any]:
     """Return classes as objects, shape (n,)."""
-    if values is None:
-        raise invalid(name, "an array of classes", None)
     array = np.asarray(values, dtype=object)
     expect_shape(array, name, length)
     return array

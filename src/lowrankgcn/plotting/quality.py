@@ -121,11 +121,7 @@ def draw_certainty(probabilities: FloatArray, n_classes: int, ax: Axes) -> None:
 
 
 def plot_confusion(
-    truth: Any,
-    predicted: Any = None,
-    *,
-    classes: ArrayLike | None = None,
-    ax: Axes | None = None,
+    truth: Any, predicted: Any = None, *, classes: ArrayLike | None = None, ax: Axes | None = None
 ) -> Axes:
     """Draw how often each class is predicted for the rows of each true class.
 

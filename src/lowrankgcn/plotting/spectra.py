@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
@@ -129,7 +129,7 @@ def plot_filter(
         ax.xaxis.grid(visible=False)  # the lines of the eigenvalues are enough
         grey: Any = {"color": common.GREY, "linewidth": 0.6, "alpha": 0.5, "zorder": 0}
         # x in eigenvalues, y from 0 to 1 of the axes
-        ax.vlines(np.unique(_merged(spectrum)), 0, 1, transform=ax.get_xaxis_transform(), **grey)
+        ax.vlines(np.unique(spectrum), 0, 1, transform=ax.get_xaxis_transform(), **grey)
     handles = []
     for number, phi in enumerate(functions):
         style = _marked(number) | {"linestyle": _DASHES[number % len(_DASHES)]}
@@ -138,11 +138,10 @@ def plot_filter(
         limit = None if eigenvalues is None else 1.05 * np.abs(response).max()
         ax.plot(grid, _curve(phi, grid, limit), **(style | {"marker": None, "linewidth": 1.2}))
         kept = np.argsort(-np.abs(response), kind="stable")[:rank]
-        points = np.column_stack([_merged(spectrum), np.zeros(spectrum.size)])
-        discarded = np.delete(points, kept, axis=0)
-        points[:, 1] = _merged(response)
-        for part, alpha in ((points[kept], 1.0), (discarded, 0.4)):
-            ax.plot(*np.unique(part, axis=0).T, **(style | {"linestyle": "none", "alpha": alpha}))
+        rest = np.delete(spectrum, kept)
+        style["linestyle"] = "none"
+        ax.plot(spectrum[kept], response[kept], **style)
+        ax.plot(rest, np.zeros(rest.size), alpha=0.4, **style)
     margin = 0.02 * (end - start)
     label = "filter response φ(λ)" if rank is None else f"response φ(λ) at rank {rank}"
     ax.set(xlabel="eigenvalue λ", ylabel=label, xlim=(start - margin, end + margin))
@@ -167,12 +166,6 @@ def _draw_learned(filters: Mapping[str, LearnedFilter], ax: Axes) -> Axes:
     ax.set(xlabel="eigenvalue λ", ylabel="learned response φ(λ) / max φ", ylim=(0.0, 1.05))
     add_legend(ax)
     return ax
-
-
-def _merged(values: FloatArray) -> FloatArray:
-    """Round to 1/5000 of the range, finer than a picture, so that equal marks are drawn once."""
-    step = np.ptp(values) / 5000
-    return np.round(values / step) * step if step > 0 else values
 
 
 def _curve(phi: Filter, grid: FloatArray, limit: float | None) -> FloatArray:
@@ -233,23 +226,20 @@ def plot_spectrum(
     graphs = eigenvalues
     if isinstance(graphs, BaseEstimator):
         graphs = fitted_attribute(graphs, "eigenpairs_", "eigenvalues", _PAIRS)
-    if isinstance(graphs, Eigenpairs):
-        graphs = {"": graphs}
-    if not isinstance(graphs, Mapping):
-        spectra = {"": _cleaned(eigenvalues)}
-    elif not graphs or not all(isinstance(pairs, Eigenpairs) for pairs in graphs.values()):
-        raise invalid("eigenvalues", _PAIRS, "a mapping of others")
-    else:
+    graphs = graphs if isinstance(graphs, Mapping) else {"": graphs}
+    known = {name: getattr(pairs, "residuals", None) for name, pairs in graphs.items()}
+    if not known:
+        raise invalid("eigenvalues", _PAIRS, "an empty mapping")
+    if any(norms is not None for norms in known.values()):
         common.expect_none("eigenpairs have their own", residuals=residuals)
-        spectra = {name: _cleaned(pairs.eigenvalues) for name, pairs in graphs.items()}
-        if len(graphs) == 1:
-            (residuals,) = (pairs.residuals for pairs in graphs.values())
+        (residuals,) = known.values() if len(known) == 1 else (None,)
+    spectra = {name: _cleaned(getattr(own, "eigenvalues", own)) for name, own in graphs.items()}
     values = np.concatenate(list(spectra.values()))
-    errors = None if residuals is None else finite_array(residuals, "residuals", ndim=1)
-    if errors is not None:
-        expect_shape(errors, "residuals", values.size)
-        if (errors < 0).any():
-            raise invalid("residuals", "norms >= 0", float(errors.min()))
+    if residuals is not None:
+        residuals = finite_array(residuals, "residuals", ndim=1)
+        expect_shape(residuals, "residuals", values.size)
+        if residuals.min() < 0:
+            raise invalid("residuals", "norms >= 0", float(residuals.min()))
 
     ax = common.new_or_given(ax)
     longest = max(spectrum.size for spectrum in spectra.values())
@@ -270,15 +260,11 @@ def plot_spectrum(
     if values.min() >= 0:
         top = values.max() or 1.0  # if all are zero
         ax.set_ylim(-0.04 * top, 1.06 * top)  # heights are compared with zero
-    if errors is not None:
-        errors = np.maximum(errors, _SMALLEST_RESIDUAL)  # for a logarithmic axis
+    if residuals is not None:
         right, style = ax.twinx(), {"marker": "x", "color": COLOURS[1], "linestyle": "none"}
-        right.plot(np.arange(1, errors.size + 1), errors, markersize=size, **style)
-        low, high = np.floor(np.log10(errors.min())), np.ceil(np.log10(errors.max()))
-        right.set(yscale="log", ylim=(10 ** (low - 0.2), 10 ** (high + 0.2)))
-        right.yaxis.set_minor_formatter(NullFormatter())
-        right.set_ylabel("residual norm", color=COLOURS[1])
-        right.tick_params(axis="y", labelcolor=COLOURS[1])
+        norms = np.maximum(residuals, _SMALLEST_RESIDUAL)
+        right.plot(np.arange(1, values.size + 1), norms, markersize=size, **style)
+        right.set(yscale="log", ylabel="residual norm")
         handles.append(Line2D([], [], label="residual (right)", **style))
     add_legend(ax, handles)
     return ax
@@ -355,7 +341,7 @@ def plot_embedding(
         codes[:] = -1
         codes[index], names = pd.factorize(known, sort=True)
     most = positive_int(max_points, "max_points")
-    rows = choose_points(codes, codes >= 0, codes < 0, most, random_state=random_state)
+    rows = choose_points(codes, codes >= 0, most, most, random_state)
     codes, partly = codes[rows], bool((codes[rows] < 0).any())
     ax = common.new_or_given(ax)
     axes = [f"eigenvector {column + 1}" for column in pair]
@@ -375,11 +361,9 @@ def plot_embedding(
 def choose_points(
     codes: NDArray[np.intp],
     labelled: NDArray[np.bool_],
-    others: NDArray[np.bool_],
     most: int,
-    *,
-    most_labelled: int | None = None,
-    random_state: Any = 0,
+    most_labelled: int,
+    random_state: Any,
 ) -> NDArray[np.intp]:
     """Return rows to draw, in the order of drawing: random ones, the labelled rows last.
 
@@ -387,8 +371,8 @@ def choose_points(
     hides another and the picture has few parts.
     """
     generator = random_generator(random_state)
-    front = generator.permutation(np.flatnonzero(labelled))[:most][:most_labelled]
-    back = generator.permutation(np.flatnonzero(others))[: most - len(front)]
+    front = generator.permutation(np.flatnonzero(labelled))[:most_labelled]
+    back = generator.permutation(np.flatnonzero(~labelled))[: most - len(front)]
     layers = [layer for rows in (back, front) for layer in np.array_split(rows, _LAYERS)]
     return np.concatenate([layer[np.argsort(codes[layer], kind="stable")] for layer in layers])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._format import count, rounded_percent, shorten
@@ -54,20 +55,20 @@ def map_rows(result: Classification) -> RowMap | None:
     if pairs is None:
         return None
     nodes = np.arange(len(result.codes))[nodes]
-    codes, labelled = result.codes[nodes], result.labelled[nodes]
-    others = ~labelled & ~result.unplaced[nodes]
-    options: Any = {"most_labelled": _LABELLED, "random_state": result.seed or 0}
-    chosen = choose_points(codes, labelled, others, _POINTS, **options)
+    placed = np.flatnonzero(~result.unplaced[nodes] | result.labelled[nodes])
+    looks = result.codes[nodes[placed]], result.labelled[nodes[placed]]
+    chosen = placed[choose_points(*looks, _POINTS, _LABELLED, result.seed or 0)]
+    rows = nodes[chosen]
     points, axes = spectral_embedding(pairs, chosen), ("direction 1", "direction 2")
     if points.shape[1] == 1:
-        points = np.column_stack([points[:, 0], result.certainty[nodes[chosen]]])
+        points = np.column_stack([points[:, 0], result.certainty[rows]])
         axes = ("entry in the only eigenvector", "probability of the class")
     else:
-        points = class_plane(points, codes[chosen], np.flatnonzero(labelled[chosen]))
+        points = class_plane(points, result.codes[rows], np.flatnonzero(result.labelled[rows]))
     # A margin as wide as the range of most points; a few distant ones are moved to its edge.
     low, high = np.quantile(points, [0.01, 0.99], axis=0)
     inside = np.clip(points, 2 * low - high, 2 * high - low)
-    return RowMap(nodes[chosen], inside, axes, int((inside != points).any(axis=1).sum()))
+    return RowMap(rows, inside, axes, int((inside != points).any(axis=1).sum()))
 
 
 def describe_rows(result: Classification, rows: NDArray[np.intp]) -> list[tuple[str, list[str]]]:
@@ -126,16 +127,13 @@ def class_plane(
     training : int array
         Nodes that define the class means.
     """
-    names, codes = np.unique(classes[training], return_inverse=True)
-    members = codes == np.arange(len(names))[:, None]
-    means = members @ embedding[training] / members.sum(axis=1, keepdims=True)
+    means = pd.DataFrame(embedding[training]).groupby(classes[training]).mean().to_numpy()
     _, spread, directions = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)
     directions = directions[:2][spread[:2] > _SAME * spread[0]]
     if len(directions) < 2:
         rest = embedding - embedding.mean(axis=0)
         rest = rest - rest @ directions.T @ directions
-        values, vectors = np.linalg.eigh(rest.T @ rest)
-        directions = np.vstack([directions, vectors[:, np.argsort(-values)].T])[:2]
+        directions = np.vstack([directions, np.linalg.svd(rest, full_matrices=False)[2]])[:2]
     coordinates: FloatArray = embedding @ directions.T
     fix_signs(coordinates)
     return coordinates
