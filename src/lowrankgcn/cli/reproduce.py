@@ -76,7 +76,7 @@ def reproduce(
         raise typer.BadParameter(found.missing[what.value])
     command = f"lowrankgcn reproduce {what.value} --runs {runs}"
     command += f" --seed {seed}" if seed else ""
-    html = page.as_html(found, command=command, filters="filters" in names)
+    html = page.render("reproduction.html.j2", found, command, filters="filters" in names)
     with errors.exit_on_write_error(out):
         write_text(out / _PAGE, html)
         if found.rows:
@@ -85,7 +85,7 @@ def reproduce(
             write_text(out / _ROWS, rows.to_csv(index=False, lineterminator="\n"))
     if markdown is not None:
         with errors.exit_on_write_error(markdown, "--markdown"):
-            write_text(markdown, page.as_markdown(found, command=command))
+            write_text(markdown, page.render("reproduction.md.j2", found, command))
     # Also with --quiet, because requested rows are missing.
     for message in dict.fromkeys(found.missing.values()):
         tables = ", ".join(name for name, reason in found.missing.items() if reason == message)

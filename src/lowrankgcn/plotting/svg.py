@@ -32,7 +32,9 @@ _STYLE: Any = {
 }
 
 
-def svg(draw: Callable[..., object], name: str, title: str, *arguments: Any) -> Markup:
+def svg(
+    draw: Callable[..., object], name: str, title: str, *arguments: Any, **options: Any
+) -> Markup:
     """Draw on new axes and return an <svg> element, which inherits the text colour of the page.
 
     Parameters
@@ -43,7 +45,7 @@ def svg(draw: Callable[..., object], name: str, title: str, *arguments: Any) -> 
         Prefix of all ids in the element; unique in the page.
     title : str
         Description for screen readers.
-    *arguments
+    *arguments, **options
         What to draw.
 
     Examples
@@ -57,7 +59,7 @@ def svg(draw: Callable[..., object], name: str, title: str, *arguments: Any) -> 
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
         # Small, because phones show the picture at about this size and its text must be legible.
         figure = Figure(figsize=(4.3, 3.4), layout="constrained")
-        draw(*arguments, ax=figure.subplots())
+        draw(*arguments, ax=figure.subplots(), **options)
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(stream, format="svg", transparent=True, metadata=metadata)
     text = re.sub(r"<(metadata|style)[^>]*>.*?</\1>", "", stream.getvalue(), flags=re.DOTALL)

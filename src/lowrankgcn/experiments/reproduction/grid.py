@@ -47,6 +47,7 @@ SETTINGS = ("network", "filter", "rank", "smoother")
 """What distinguishes the cases of a table."""
 
 Row = dict[str, Any]
+_DEFAULTS: Row = {"naive": False, "errata": [], **dict.fromkeys(("setup", "training", *SETTINGS))}
 
 
 class Case(NamedTuple):
@@ -114,28 +115,23 @@ def paper_rows(*tables: str) -> list[Row]:
     >>> [len(paper_rows(name)) for name in TABLES]
     [8, 11, 11, 20, 8]
     """
-    return [
-        _row(table, row)
-        for name, table in TABLES.items()
-        if name in (tables or TABLES)
-        for row in table["rows"]
-    ]
-
-
-def _row(table: dict[str, Any], line: dict[str, Any]) -> Row:
-    defaults = {"rank": None, "smoother": None, "setup": None, "training": None}
-    row: Row = {"table": table["name"], "naive": False, "errata": [], **defaults, **line}
-    if row["setup"] is not None:
-        row["total"] = row["setup"] + row["training"]
-    row["case"] = Case(table["data"], *(row[name] for name in SETTINGS))
-    row["runs"] = 20 if row["naive"] else 100  # section A4.3
-    return row
+    rows = []
+    for name, table in TABLES.items():
+        for line in table["rows"] if name in (tables or TABLES) else ():
+            row: Row = {"table": name, **_DEFAULTS, **line}
+            if row["setup"] is not None:
+                row["total"] = row["setup"] + row["training"]
+            row["case"] = Case(table["data"], *(row[setting] for setting in SETTINGS))
+            row["runs"] = 20 if row["naive"] else 100  # section A4.3
+            rows.append(row)
+    return rows
 
 
 def other_bases(case: Case) -> list[Case]:
     """Return a reduced-order case with other eigenvectors; they do not change other networks."""
-    count = _BASES if case.network == "R-GCN" else 0
-    return [case._replace(basis=k) for k in range(1, count + 1)]
+    if case.network != "R-GCN":
+        return []
+    return [case._replace(basis=k) for k in range(1, _BASES + 1)]
 
 
 def demonstrations(table: str) -> dict[str, list[Case]]:
@@ -201,7 +197,7 @@ def load_setting(data: str) -> Setting:
     DataUnavailableError
         If a file is missing and cannot be downloaded.
     """
-    source, dataset = data, None
+    source = data
     if data == "spiral":
         try:
             dataset, source = load_spiral(source="paper"), "spiral: the paper's points"
@@ -214,10 +210,9 @@ def load_setting(data: str) -> Setting:
         dataset = load_mushrooms(as_frame=True) if mushrooms else load_cars("buying", as_frame=True)
         graph = table = Hypergraph.from_table(dataset.data)
         X = table.incidence.to_dense()
-    real_classes = data == "cars-acceptability"
-    classes = np.asarray((load_cars() if real_classes else dataset).target)
+    target = load_cars().target if data == "cars-acceptability" else dataset.target
     widths = (X.shape[1], _HIDDEN[data], len(dataset.target_names))
-    return Setting(data, source, graph, X, classes, dataset.training, widths)
+    return Setting(data, source, graph, X, np.asarray(target), dataset.training, widths)
 
 
 def other_basis(pairs: Eigenpairs, seed: Any) -> Eigenpairs:

@@ -109,15 +109,14 @@ def reproduce(
 def collect(names: Sequence[str], measured: Measured, *, runs: int, seed: int) -> Results:
     """Judge the rows of some tables."""
     rows, missing, shown = [], {}, {name: list[str]() for name in ERRATA}
-    for name in (name for name in TABLES if name in names):
-        data = TABLES[name]["data"]
-        if data in measured.missing:
-            missing[name] = measured.missing[data]
-            continue
-        table = [_judge_row(row, measured.entries) for row in grid.paper_rows(name)]
-        rows += table
-        for erratum, text in _demonstrate(name, table, measured.entries).items():
-            shown[erratum].append(text)
+    for name, table in TABLES.items():
+        if name in names and table["data"] in measured.missing:
+            missing[name] = measured.missing[table["data"]]
+        elif name in names:
+            judged = [_judge_row(row, measured.entries) for row in grid.paper_rows(name)]
+            rows += judged
+            for erratum, text in _demonstrate(name, judged, measured.entries).items():
+                shown[erratum].append(text)
     errata = [
         {key: erratum[key] for key in ("number", "title", "text")}
         | {"shown": shown[name] if erratum["tables"] else [erratum["shown"]]}
@@ -128,21 +127,19 @@ def collect(names: Sequence[str], measured: Measured, *, runs: int, seed: int) -
 
 def _judge_row(row: Row, entries: Entries) -> dict[str, Any]:
     """Return the columns of a row."""
-    case, entry = row["case"], entries[row["case"]]
+    entry = entries[row["case"]]
     judged = judge(entry.accuracies, row["accuracy"], row["runs"])
-    bases = [case, *grid.other_bases(case)]
-    means = [100 * float(np.mean(entries[each].accuracies)) for each in bases]
+    bases = [row["case"], *grid.other_bases(row["case"])]
+    means = [100 * float(np.mean(entries[case].accuracies)) for case in bases]
+    reasons = [name for name in row["errata"] if _explains(name, row, entries, means)]
+    explained = ERRATA[reasons[0]]["number"] if reasons and not judged["agrees"] else None
+    differs = "differs" if explained is None else f"differs, see erratum {explained}"
     several = len(means) > 1
-    outcome, explained = "agrees", None
-    if not judged["agrees"]:
-        reasons = [name for name in row["errata"] if _explains(name, row, entries, means)]
-        explained = ERRATA[reasons[0]]["number"] if reasons else None
-        outcome = f"differs, see erratum {explained}" if reasons else "differs"
     return {
         **{name: row[name] for name in ("table", *grid.SETTINGS, "naive")},
         "runs": len(entry.accuracies),
         **judged,
-        "verdict": outcome,
+        "verdict": "agrees" if judged["agrees"] else differs,
         "errata": [ERRATA[name]["number"] for name in row["errata"]],
         "explained_by": explained,
         "signs_low": min(means) if several else None,
@@ -150,9 +147,7 @@ def _judge_row(row: Row, entries: Entries) -> dict[str, Any]:
         "setup_seconds": entry.setup,
         "training_seconds": entry.alone,
         "batch_seconds_per_run": entry.per_run,
-        "published_setup_seconds": row["setup"],
-        "published_training_seconds": row["training"],
-        "published_total_seconds": row["total"],
+        **{f"published_{step}_seconds": row[step] for step in ("setup", "training", "total")},
     }
 
 
@@ -210,20 +205,15 @@ def _explains(name: str, row: Row, entries: Entries, sign_means: Sequence[float]
 
     `sign_means` are mean accuracies, in per cent, with other signs of the eigenvectors.
     """
-    case, published = row["case"], row["accuracy"]
+    erratum = ERRATA[name]
     if name in ("signs", "spiral-reduced"):
         low, high = prediction_interval(sign_means)
         # "spiral-reduced" claims that no signs give the published accuracy.
-        return bool(low <= published <= high) == (name == "signs")
-    if name == "quadratic":
-        (case,) = grid.demonstrations("mushrooms")["quadratic"]
-    elif name == "digits":
-        published = ERRATA["digits"]["accuracy"]
-    else:
-        # The others explain nothing: the published labels are used here, and ranks beyond that of
-        # the data do not change the accuracies in these tables.
-        return False
-    return bool(judge(entries[case].accuracies, published, row["runs"])["agrees"])
+        return bool(low <= row["accuracy"] <= high) == (name == "signs")
+    case = grid.Case(**erratum["case"]) if "case" in erratum else row["case"]
+    published = erratum.get("accuracy", row["accuracy"])
+    agrees = judge(entries[case].accuracies, published, row["runs"])["agrees"]
+    return bool(agrees and erratum.get("explains"))
 
 
 def _demonstrate(table: str, rows: Sequence[dict[str, Any]], entries: Entries) -> dict[str, str]:
