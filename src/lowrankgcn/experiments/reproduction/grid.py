@@ -21,6 +21,7 @@ from __future__ import annotations
 import time
 import tomllib
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -87,9 +88,8 @@ class Case(NamedTuple):
         return Polynomial((1.0, -2.0, -1.0)) if mistyped else as_filter(self.filter)
 
     def __str__(self) -> str:
-        settings = {name: getattr(self, name) for name in ("rank", "smoother", "basis", "split")}
-        more = "".join(f", {name} {value}" for name, value in settings.items() if value)
-        return f"{self.data}: {self.network} {self.filter}{more}"
+        more = [f", {name} {value}" for name, value in self._asdict().items() if value]
+        return f"{self.data}: {self.network} {self.filter}{''.join(more[3:])}"
 
 
 PAPER = tomllib.loads(Path(__file__).with_name("paper.toml").read_text("utf-8"))
@@ -169,11 +169,9 @@ class Setting(NamedTuple):
             return self.training
         generator = np.random.default_rng([seed, case.split])
         counts = np.bincount(self.classes[self.training])
-        drawn = [
-            generator.choice(np.flatnonzero(self.classes == label), count, replace=False)
-            for label, count in enumerate(counts.tolist())
-        ]
-        return np.sort(np.concatenate(drawn))
+        members = [np.flatnonzero(self.classes == label) for label in range(len(counts))]
+        drawn = map(partial(generator.choice, replace=False), members, counts.tolist())
+        return np.sort(np.concatenate(list(drawn)))
 
     def network(self, case: Case, seed: int = 0) -> tuple[Network, float]:
         """Return the untrained network of a case, and the seconds from the graph to its kernel."""

@@ -14,7 +14,6 @@ numbers of that run do.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -185,8 +184,8 @@ def judge(accuracies: Sequence[float], published: float, published_runs: int) ->
     deviation, chance = 0.0, None
     if n > 1:
         deviation = float(values.std(ddof=1))
-        quantile = float(stats.t.ppf(1 - (1 - CONFIDENCE) / _ROWS / 2, n - 1))
-        chance = quantile * deviation * math.sqrt(1 / n + 1 / published_runs)
+        quantile = stats.t.ppf(1 - (1 - CONFIDENCE) / _ROWS / 2, n - 1)
+        chance = float(quantile * deviation * np.sqrt(1 / n + 1 / published_runs))
     return {
         "accuracy": mean,
         "interval": None if chance is None else half_width,
@@ -221,9 +220,8 @@ def _demonstrate(table: str, rows: Sequence[dict[str, Any]], entries: Entries) -
     reduced = [row for row in rows if row["network"] == "R-GCN"]
     ranges = "; ".join(PAPER["page"]["signs"].format(**row) for row in reduced)
     shown = {}
-    for name, erratum in ERRATA.items():
-        if table not in erratum["tables"]:
-            continue
+    for name in (name for name in ERRATA if table in ERRATA[name]["tables"]):
+        erratum = ERRATA[name]
         values: dict[str, Any] = {"data": table, "ranges": ranges}
         if "row" in erratum:
             wanted = erratum["row"] | {"naive": False}

@@ -81,13 +81,13 @@ class Store(NamedTuple):
     def load(self, case: Case, source: str) -> Entry | None:
         """Return the stored results, None if the file is missing or damaged (with a warning)."""
         path = self.path(case, source)
+        if not path.exists():
+            return None
         try:
             document = json.loads(path.read_text("utf-8"))
             if document["sha256"] != _digest([path.name, document["results"]]):
                 raise ValueError("the checksum does not match")
             return Entry(**document["results"])
-        except FileNotFoundError:
-            return None
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             reason = " ".join(str(error).split())
             warnings.warn(f"{path} is damaged ({reason}) and is computed again", stacklevel=2)
@@ -122,13 +122,10 @@ def plan(names: Sequence[str], runs: int) -> dict[Case, int]:
     {'cars: GCN linear': 50, 'cars: GCN quadratic': 50, 'cars: GCN pseudoinverse': 50}
     """
     cases = [row["case"] for row in grid.paper_rows(*names)]
+    shown = [case for name in names for more in grid.demonstrations(name).values() for case in more]
     work = dict.fromkeys(cases, runs)  # rows may share a case
-    bases = [basis for case in cases for basis in grid.other_bases(case)]
-    work |= dict.fromkeys(bases, min(runs, _BASIS_RUNS))
-    for name in names:
-        for shown in grid.demonstrations(name).values():
-            work |= {case: min(runs, _SPLIT_RUNS) if case.split else runs for case in shown}
-    return work
+    work |= {other: min(runs, _BASIS_RUNS) for case in cases for other in grid.other_bases(case)}
+    return work | {case: min(runs, _SPLIT_RUNS) if case.split else runs for case in shown}
 
 
 def compute(
@@ -155,19 +152,20 @@ def compute(
     OSError
         If results cannot be written.
     """
-    measured, lock = Measured({}, {}, {}), Lock()
     settings: dict[str, Setting] = {}
+    missing = {}
     for data in dict.fromkeys(case.data for case in work):
         try:
             settings[data] = load_setting(data)
-            measured.sources[data] = settings[data].source
         except OSError as error:  # also DataUnavailableError
-            measured.missing[data] = str(error)
-    for case in (case for case in work if case.data in settings):
+            missing[data] = str(error)
+    work = {case: runs for case, runs in work.items() if case.data in settings}
+    entries: Entries = {}
+    for case, runs in work.items():
         stored = store.load(case, settings[case.data].source) or Entry([], 0.0, 0.0, 0.0)
-        measured.entries[case] = stored._replace(accuracies=stored.accuracies[: work[case]])
-    missing = {case: work[case] - len(entry.accuracies) for case, entry in measured.entries.items()}
-    done, total = 0.0, sum(_seconds(case) * runs for case, runs in missing.items())
+        entries[case] = stored._replace(accuracies=stored.accuracies[:runs])
+    todo = {case: runs - len(entries[case].accuracies) for case, runs in work.items()}
+    done, total, lock = 0.0, sum(_seconds(case) * runs for case, runs in todo.items()), Lock()
     watch("", done, total)
 
     def finish(case: Case) -> None:
@@ -175,35 +173,35 @@ def compute(
         setting = settings[case.data]
         with limit_threads(0):  # one thread
             network, setup = setting.network(case, store.seed)
-            while (start := len(measured.entries[case].accuracies)) < work[case]:
+            while (start := len(entries[case].accuracies)) < work[case]:
                 # The first run of a row by itself, because the paper times one.
                 single = start == 0 and not case.basis and not case.split
                 size = 1 if single else 100 if case.network == "R-GCN" else 16
                 runs = range(start, min(start + size, work[case]))
                 accuracies, before, seconds = measure(case, network, setting, store, runs)
+                known = entries[case]
+                entries[case] = Entry(
+                    [*known.accuracies, *accuracies],
+                    known.setup or setup + before,
+                    known.alone or seconds,
+                    (known.per_run * start + seconds) / runs.stop,
+                )
+                store.save(case, setting.source, entries[case])
                 with lock:
-                    known = measured.entries[case]
-                    measured.entries[case] = entry = Entry(
-                        [*known.accuracies, *accuracies],
-                        known.setup or setup + before,
-                        known.alone or seconds,
-                        (known.per_run * start + seconds) / runs.stop,
-                    )
-                    store.save(case, setting.source, entry)
                     done += _seconds(case) * len(runs)
                     watch(str(case), done, total)
 
     # Large networks run in a thread each; small ones would only wait for the interpreter lock.
-    large = [case for case, runs in missing.items() if runs and case.network != "R-GCN"]
-    small = [case for case, runs in missing.items() if runs and case.network == "R-GCN"]
+    large = [case for case, runs in todo.items() if runs and case.network != "R-GCN"]
     with warnings.catch_warnings():
         # Some of the paper's ranks exceed the rank of the data (erratum "rank").
         warnings.simplefilter("ignore", RankWarning)
         warnings.simplefilter("ignore", DegenerateCutWarning)
         map_chunks(lambda index, stop: finish(large[index]), len(large), 1)
-        for case in small:
+        for case in (case for case, runs in todo.items() if runs and case.network == "R-GCN"):
             finish(case)
-    return measured
+    sources = {data: setting.source for data, setting in settings.items()}
+    return Measured(entries, sources, missing)
 
 
 def _seconds(case: Case) -> float:
@@ -234,9 +232,8 @@ def measure(
     X, index = setting.X, setting.labelled(case, store.seed)
     # Torch's generator accepts 32 bits of a seed.
     states = [np.random.SeedSequence([store.seed, run]).generate_state(1) for run in runs]
-    seeds = [int(state[0]) for state in states]
-    labels = setting.classes[index]
-    record = train(network, X, index, labels, seeds=seeds, max_iter=store.iterations)
+    options: Any = {"seeds": [int(state[0]) for state in states], "max_iter": store.iterations}
+    record = train(network, X, index, setting.classes[index], **options)
     if record.diverged.any():
         raise RuntimeError(f"{case}: {int(record.diverged.sum())} runs diverged")
     others = np.delete(np.arange(len(setting.classes)), index)
