@@ -35,7 +35,6 @@ from lowrankgcn.spectral.filters import Linear, Pseudoinverse, Quadratic
 HEADER: list[str] = PAPER["page"]["header"]
 SHORT_HEADER: list[str] = PAPER["page"]["short_header"]
 HOW: str = PAPER["page"]["how"]
-_FEW = 20  # runs
 _VIEW = np.deg2rad([130.0, 25.0])  # the paper's azimuth and elevation
 
 
@@ -78,22 +77,8 @@ def short_cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 def summary(results: Results) -> str:
     """Count the rows that agree and differ in one sentence."""
-    rows = pd.DataFrame(results.rows)
-    if rows.empty:
-        return "No rows were computed."
-    agree, errata = rows["agrees"].sum(), rows["explained_by"].dropna().astype(int)
-    chance = (rows["agrees"] & ~rows["beyond_chance"]).sum()
-    text = (
-        f"{agree} of {len(rows)} rows agree with the published figure: {chance} within chance, "
-        f"{agree - chance} within {TOLERANCE:g} points"
-    )
-    if len(errata):
-        numbers = ", ".join(map(str, sorted(set(errata))))
-        text += f"; {len(errata)} differ and are explained by errata ({numbers})"
-    if unexplained := len(rows) - agree - len(errata):
-        text += f"; {unexplained} differ without an explanation"
-    text += f". {results.runs} runs, seed {results.seed}."
-    return text + PAPER["page"]["few"] if results.runs < _FEW else text
+    values = {"results": results, "tolerance": TOLERANCE, "few": PAPER["page"]["few"]}
+    return render_page("summary.txt.j2", **values)
 
 
 def render(template: str, results: Results, command: str, *, filters: bool = False) -> str:

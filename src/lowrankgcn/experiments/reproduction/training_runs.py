@@ -20,7 +20,6 @@ import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -164,16 +163,19 @@ def compute(
     for case, runs in work.items():
         stored = store.load(case, settings[case.data].source) or Entry([], 0.0, 0.0, 0.0)
         entries[case] = stored._replace(accuracies=stored.accuracies[:runs])
-    todo = {case: runs - len(entries[case].accuracies) for case, runs in work.items()}
-    done, total, lock = 0.0, sum(_seconds(case) * runs for case, runs in todo.items()), Lock()
-    watch("", done, total)
+
+    def left(case: Case) -> int:
+        return work[case] - len(entries[case].accuracies)
+
+    total = sum(_seconds(case) * left(case) for case in work)
+    watch("", 0.0, total)
 
     def finish(case: Case) -> None:
-        nonlocal done
         setting = settings[case.data]
         with limit_threads(0):  # one thread
             network, setup = setting.network(case, store.seed)
-            while (start := len(entries[case].accuracies)) < work[case]:
+            while left(case):
+                start = len(entries[case].accuracies)
                 # The first run of a row by itself, because the paper times one.
                 single = start == 0 and not case.basis and not case.split
                 size = 1 if single else 100 if case.network == "R-GCN" else 16
@@ -187,19 +189,19 @@ def compute(
                     (known.per_run * start + seconds) / runs.stop,
                 )
                 store.save(case, setting.source, entries[case])
-                with lock:
-                    done += _seconds(case) * len(runs)
-                    watch(str(case), done, total)
+                watch(str(case), total - sum(_seconds(case) * left(case) for case in work), total)
 
     # Large networks run in a thread each; small ones would only wait for the interpreter lock.
-    large = [case for case, runs in todo.items() if runs and case.network != "R-GCN"]
+    unfinished = [case for case in work if left(case)]
+    large = [case for case in unfinished if case.network != "R-GCN"]
     with warnings.catch_warnings():
         # Some of the paper's ranks exceed the rank of the data (erratum "rank").
         warnings.simplefilter("ignore", RankWarning)
         warnings.simplefilter("ignore", DegenerateCutWarning)
         map_chunks(lambda index, stop: finish(large[index]), len(large), 1)
-        for case in (case for case, runs in todo.items() if runs and case.network == "R-GCN"):
-            finish(case)
+        for case in unfinished:
+            if case.network == "R-GCN":
+                finish(case)
     sources = {data: setting.source for data, setting in settings.items()}
     return Measured(entries, sources, missing)
 
