@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lowrankgcn.experiments.reproduction.grid import (
+from lowrankgcn.experiments.reproduction.page import cells, render, short_cells, summary
+from lowrankgcn.experiments.reproduction.results import (
     ERRATA,
     TABLES,
+    Results,
+    collect,
     demonstrations,
+    judge,
     other_bases,
     paper_rows,
 )
-from lowrankgcn.experiments.reproduction.page import cells, render, short_cells, summary
-from lowrankgcn.experiments.reproduction.results import Results, collect, judge
 from lowrankgcn.experiments.reproduction.training_runs import Entry, Measured
 from lowrankgcn.experiments.statistics import prediction_interval
 from lowrankgcn.graphs import AdjacencyGraph

@@ -99,7 +99,7 @@ def reproduce(
 
 def _show(console: Console, results: Results, file: Path) -> None:
     from lowrankgcn.experiments.reproduction import page
-    from lowrankgcn.experiments.reproduction.grid import TABLES
+    from lowrankgcn.experiments.reproduction.results import TABLES
 
     wide = console.width >= _WIDE
     header, cells = (page.HEADER, page.cells) if wide else (page.SHORT_HEADER, page.short_cells)

@@ -24,8 +24,7 @@ from matplotlib.axes import Axes
 from lowrankgcn._format import plural
 from lowrankgcn._parallel import available_threads
 from lowrankgcn.datasets import load_spiral
-from lowrankgcn.experiments.reproduction.grid import PAPER, TABLES
-from lowrankgcn.experiments.reproduction.results import TOLERANCE, Results
+from lowrankgcn.experiments.reproduction.results import PAPER, TABLES, TOLERANCE, Results
 from lowrankgcn.experiments.statistics import plus_minus
 from lowrankgcn.plotting import plot_embedding, plot_filter
 from lowrankgcn.plotting._common import add_legend, class_mark

@@ -10,10 +10,20 @@ False
 
 Every erratum that concerns a row is demonstrated by a run, and explains a difference only if the
 numbers of that run do.
+
+A row is a line of a table with its published figures, from ``paper.toml``. Rows with the same
+computation share a case:
+
+>>> rows = paper_rows()
+>>> len(rows), len({row["case"] for row in rows})
+(58, 50)
+>>> rows[4]["case"].network, rows[4]["case"].filter, rows[4]["accuracy"]
+('L-GCN', 'pseudoinverse', 92.23)
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -24,18 +34,91 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from lowrankgcn.experiments.reproduction import grid, training_runs
-from lowrankgcn.experiments.reproduction.grid import ERRATA, PAPER, TABLES, Row
-from lowrankgcn.experiments.reproduction.training_runs import Entries, Measured, Watch
+from lowrankgcn.experiments.reproduction import training_runs
+from lowrankgcn.experiments.reproduction.training_runs import Case, Entries, Measured, Watch
 from lowrankgcn.experiments.statistics import CONFIDENCE, interval, plus_minus, prediction_interval
 
 _ROWS = 58  # in all tables of the paper: at 95 % each, three would differ by chance
 # Points. The choice of training nodes, the same for all of the paper's figures, changes an accuracy
 # by more.
 TOLERANCE = 2.0
+_BASES = 8  # choices of signs for every reduced-order row
+_BASIS_RUNS = 20  # runs of every other choice of signs
+_SPLIT_RUNS = 5  # runs of every random training set
+
+SETTINGS = ("network", "filter", "rank", "smoother")
+"""What distinguishes the cases of a table."""
+
+Row = dict[str, Any]
+_DEFAULTS: Row = {"naive": False, "errata": [], **dict.fromkeys(("setup", "training", *SETTINGS))}
+
+PAPER = tomllib.loads(Path(__file__).with_name("paper.toml").read_text("utf-8"))
+"""Contents of ``paper.toml``."""
+
+TABLES: dict[str, dict[str, Any]] = {table["name"]: table for table in PAPER["table"]}
+"""Name, title, description, data and rows of the tables and figures, in the paper's order."""
+
+ERRATA: dict[str, dict[str, Any]] = {erratum["name"]: erratum for erratum in PAPER["erratum"]}
+"""Number, title and text of the errata by name, and how they are demonstrated."""
 
 NAMES = (*TABLES, "filters")
 """Names of what can be reproduced; "filters" are figures that need no training."""
+
+
+def paper_rows(*tables: str) -> list[Row]:
+    """Return the rows of some tables, by default of all.
+
+    A row has the keys "table", "case", those of ``SETTINGS``, "naive" (whether the paper multiplied
+    with stored n×n matrices), "errata" (names of the errata about it), "accuracy" (the published
+    mean of "runs" runs, in per cent) and the published seconds: "setup" and "training", if the
+    paper prints them apart, and "total".
+
+    Examples
+    --------
+    >>> [len(paper_rows(name)) for name in TABLES]
+    [8, 11, 11, 20, 8]
+    """
+    rows = []
+    for name, table in TABLES.items():
+        for line in table["rows"] if name in (tables or TABLES) else ():
+            row: Row = {"table": name, **_DEFAULTS, **line}
+            if row["setup"] is not None:
+                row["total"] = row["setup"] + row["training"]
+            row["case"] = Case(table["data"], *(row[setting] for setting in SETTINGS))
+            row["runs"] = 20 if row["naive"] else 100  # section A4.3
+            rows.append(row)
+    return rows
+
+
+def other_bases(case: Case) -> list[Case]:
+    """Return a reduced-order case with other eigenvectors; they do not change other networks."""
+    if case.network != "R-GCN":
+        return []
+    return [case._replace(basis=k) for k in range(1, _BASES + 1)]
+
+
+def demonstrations(table: str) -> dict[str, list[Case]]:
+    """Return the cases that demonstrate errata of a table, by erratum."""
+    return {
+        name: [Case(**erratum["case"], split=split) for split in erratum.get("splits", [0])]
+        for name, erratum in ERRATA.items()
+        if "case" in erratum and table in erratum["tables"]
+    }
+
+
+def plan(names: Sequence[str], runs: int) -> dict[Case, int]:
+    """Return the number of runs of every case of some tables.
+
+    Examples
+    --------
+    >>> {str(case): runs for case, runs in plan(("cars",), runs=50).items() if not case.rank}
+    {'cars: GCN linear': 50, 'cars: GCN quadratic': 50, 'cars: GCN pseudoinverse': 50}
+    """
+    cases = [row["case"] for row in paper_rows(*names)]
+    shown = [case for name in names for more in demonstrations(name).values() for case in more]
+    work = dict.fromkeys(cases, runs)  # rows may share a case
+    work |= {other: min(runs, _BASIS_RUNS) for case in cases for other in other_bases(case)}
+    return work | {case: min(runs, _SPLIT_RUNS) if case.split else runs for case in shown}
 
 
 class Results(NamedTuple):
@@ -101,7 +184,7 @@ def reproduce(
         If results cannot be written.
     """
     store = training_runs.Store(folder, seed, iterations)
-    measured = training_runs.compute(training_runs.plan(names, runs), store, watch)
+    measured = training_runs.compute(plan(names, runs), store, watch)
     return collect(names, measured, runs=runs, seed=seed)
 
 
@@ -112,7 +195,7 @@ def collect(names: Sequence[str], measured: Measured, *, runs: int, seed: int) -
         if name in names and table["data"] in measured.missing:
             missing[name] = measured.missing[table["data"]]
         elif name in names:
-            judged = [_judge_row(row, measured.entries) for row in grid.paper_rows(name)]
+            judged = [_judge_row(row, measured.entries) for row in paper_rows(name)]
             rows += judged
             for erratum, text in _demonstrate(name, judged, measured.entries).items():
                 shown[erratum].append(text)
@@ -128,14 +211,14 @@ def _judge_row(row: Row, entries: Entries) -> dict[str, Any]:
     """Return the columns of a row."""
     entry = entries[row["case"]]
     judged = judge(entry.accuracies, row["accuracy"], row["runs"])
-    bases = [row["case"], *grid.other_bases(row["case"])]
+    bases = [row["case"], *other_bases(row["case"])]
     means = [100 * float(np.mean(entries[case].accuracies)) for case in bases]
     reasons = [name for name in row["errata"] if _explains(name, row, entries, means)]
     explained = ERRATA[reasons[0]]["number"] if reasons and not judged["agrees"] else None
     differs = "differs" if explained is None else f"differs, see erratum {explained}"
     several = len(means) > 1
     return {
-        **{name: row[name] for name in ("table", *grid.SETTINGS, "naive")},
+        **{name: row[name] for name in ("table", *SETTINGS, "naive")},
         "runs": len(entry.accuracies),
         **judged,
         "verdict": "agrees" if judged["agrees"] else differs,
@@ -209,7 +292,7 @@ def _explains(name: str, row: Row, entries: Entries, sign_means: Sequence[float]
         low, high = prediction_interval(sign_means)
         # "spiral-reduced" claims that no signs give the published accuracy.
         return bool(low <= row["accuracy"] <= high) == (name == "signs")
-    case = grid.Case(**erratum["case"]) if "case" in erratum else row["case"]
+    case = Case(**erratum["case"]) if "case" in erratum else row["case"]
     published = erratum.get("accuracy", row["accuracy"])
     agrees = judge(entries[case].accuracies, published, row["runs"])["agrees"]
     return bool(agrees and erratum.get("explains"))
@@ -228,12 +311,12 @@ def _demonstrate(table: str, rows: Sequence[dict[str, Any]], entries: Entries) -
             (row,) = (row for row in rows if wanted.items() <= row.items())
             values |= row | {"ours": plus_minus(row["accuracy"], row["interval"])}
         if "case" in erratum:
-            cases = grid.demonstrations(table)[name]
+            cases = demonstrations(table)[name]
             accuracies = 100 * np.array([entries[case].accuracies for case in cases])
             values["other"] = plus_minus(*interval(accuracies[0]))
             values["means"] = pd.Series(accuracies.mean(axis=1)).describe()
         if name == "rank":
-            X = grid.load_setting(table).X
+            X = training_runs.load_setting(table).X
             values["rank"] = np.linalg.matrix_rank(X.T @ X, hermitian=True)
             values["hyperedges"] = X.shape[1]
         shown[name] = erratum["shown"].format(**values)
