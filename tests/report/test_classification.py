@@ -12,7 +12,7 @@ import pytest
 from lowrankgcn._format import shorten
 from lowrankgcn.files import Columns, choose_columns
 from lowrankgcn.report.classification import cell_texts
-from lowrankgcn.report.row_map import describe_rows, map_rows
+from lowrankgcn.report.classification_page import describe_rows, map_rows
 from tests.report.classified import blobs, classified, gathered, of_kind, process
 
 
@@ -54,10 +54,10 @@ def test_columns() -> None:
     result = classified(process(), X, y, frame, columns=columns)
     assert result.columns == columns
     assert [tuple(column.values()) for column in result.overview] == [
-        ("colour", "category", "", 0, 2, None),
-        ("grade", "category", "", 0, 2, None),
-        ("name", "", "identifier", 0, 60, None),
-        ("unit", "", "constant", 0, 1, None),
+        ("colour", "category", "", None, 0, 2),
+        ("grade", "category", "", None, 0, 2),
+        ("name", "", "identifier", None, 0, 60),
+        ("unit", "", "constant", None, 0, 1),
     ]
     assert result.shown_columns == ("name", "colour", "grade")
     number, cells, _ = result.least_certain[0]
@@ -87,13 +87,13 @@ def test_overview_of_cells_importance_and_texts() -> None:
     given = [0, 1, 0, 1, -1, -1]
     result = gathered(classifier, frame, given, columns=columns, evidence=evidence)
     assert [tuple(column.values()) for column in result.overview] == [
-        ("review", "text", "", 1, 4, pytest.approx(0.5)),
-        ("size", "number", "", 3, 2, 0.4),
-        ("day", "date", "", 1, 1, 0.06),
-        ("review: stars", "number", "", 0, 5, 0.04),
-        ("kind", "category", "", 1, 3, 0.0),
-        ("new", "number", "", 0, 6, None),
-        ("lists", "", "dropped", 1, 3, None),
+        ("review", "text", "", pytest.approx(0.5), 1, 4),
+        ("size", "number", "", 0.4, 3, 2),
+        ("day", "date", "", 0.06, 1, 1),
+        ("review: stars", "number", "", 0.04, 0, 5),
+        ("kind", "category", "", 0.0, 1, 3),
+        ("new", "number", "", None, 0, 6),
+        ("lists", "", "dropped", None, 1, 3),
     ]
     assert result.shown_columns == ("review", "size", "day", "review: stars", "kind")
 

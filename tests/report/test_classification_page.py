@@ -14,8 +14,13 @@ from lowrankgcn._format import percent, rounded_percent
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.files import choose_columns
 from lowrankgcn.report.classification import Classification, describe_graphs
-from lowrankgcn.report.pages import render_classification, versions
-from lowrankgcn.report.row_map import RowMap, describe_rows, map_rows
+from lowrankgcn.report.classification_page import (
+    RowMap,
+    describe_rows,
+    map_rows,
+    render_classification,
+)
+from lowrankgcn.report.pages import versions
 from tests.browser import evaluate, measure, needs_browser
 from tests.report.classified import KINDS, blobs, classified, gathered, network, of_kind, process
 from tests.report.page import Page, check

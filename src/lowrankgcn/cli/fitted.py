@@ -74,7 +74,7 @@ class FittedTable:
     def write_report(self, path: Path, command: str, seconds: Mapping[str, float]) -> None:
         """Write the HTML page."""
         report_progress("drawing the report")
-        from lowrankgcn.report.pages import render_classification  # loads Jinja2
+        from lowrankgcn.report.classification_page import render_classification  # loads Jinja2
 
         classification = Classification(
             self.classifier,

@@ -75,9 +75,7 @@ def class_column(values: Any, name: str, length: int | None) -> NDArray[Any]:
     return array
 
 
-def labelled_classes(
-    labels: Any, name: str, length: int | None
-) -> tuple[NDArray[np.intp], NDArray[Any]]:
+def labelled_classes(labels: Any, name: str, length: int | None) -> tuple[Any, NDArray[Any]]:
     """Return the labelled rows of a column and their classes."""
     class_column(labels, name, length)
     index, known, _ = labelled_cells(labels)

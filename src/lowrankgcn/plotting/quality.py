@@ -105,8 +105,8 @@ def draw_reliability(bins: Iterable[tuple[float, ...]], ax: Axes) -> None:
     ax.axline((1, 1), slope=1, color=common.GREY, linestyle="--", linewidth=1, label="calibrated")
     limits = (start - 0.02 * (1 - start), 1 + 0.02 * (1 - start))
     ax.set(xlabel="predicted probability", ylabel="accuracy", xlim=limits, ylim=limits)
-    ax.xaxis.set_major_formatter(_per_cent())
-    ax.yaxis.set_major_formatter(_per_cent())
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
     common.add_legend(ax)
 
 
@@ -115,7 +115,7 @@ def draw_certainty(probabilities: FloatArray, n_classes: int, ax: Axes) -> None:
     first = _HISTOGRAM_BINS // n_classes  # no probability is below 1 / n_classes
     edges = [k / _HISTOGRAM_BINS for k in range(first, _HISTOGRAM_BINS + 1)]
     ax.hist(np.clip(probabilities, edges[0], 1.0), edges, color=COLOURS[0], edgecolor="white")
-    ax.xaxis.set_major_formatter(_per_cent())
+    ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel="probability of the predicted class", ylabel="rows", xlim=(edges[0], 1.0))
 
@@ -236,23 +236,18 @@ def plot_loss(losses: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _per_cent() -> PercentFormatter:
-    return PercentFormatter(1.0, decimals=0, symbol=" %")
-
-
 def _class_codes(classes: ArrayLike | None, **columns: NDArray[Any]) -> list[NDArray[Any]]:
     """Return the classes, by default those of all columns, and the codes of each column."""
-    for name, values in columns.items():
-        if not len(values):
-            raise invalid(name, "at least one class", "no label at all")
     if classes is None:
         classes = pd.factorize(np.concatenate(list(columns.values())), sort=True)[1]
     known = pd.Index(np.asarray(classes).tolist(), dtype=object)
     if not known.is_unique:
         raise invalid("classes", "distinct classes", f"{known.tolist()!r}"[:200])
     codes = [known.get_indexer(pd.Index(values, dtype=object)) for values in columns.values()]
-    for (name, values), found in zip(columns.items(), codes, strict=True):
-        if (found < 0).any():
+    for (name, values), positions in zip(columns.items(), codes, strict=True):
+        if not len(values):
+            raise invalid(name, "at least one class", "no label at all")
+        if positions.min() < 0:
             expected = f"classes among {known.tolist()!r}"[:200]
-            raise invalid(name, expected, repr(values[found < 0][0]))
+            raise invalid(name, expected, repr(values[positions < 0][0]))
     return [known.to_numpy(), *codes]

@@ -324,7 +324,7 @@ def plot_embedding(
             raise invalid("eigenvectors", expected, "one fitted to a Dask collection")
         eigenvectors, rows = main_eigenpairs(classifier)
         column = pd.Series(classes if labels is None else labels)
-        expect_shape(column.to_numpy(), "labels", len(classes))
+        common.class_column(column, "labels", len(classes))
         labels = column.iloc[rows]
     if isinstance(eigenvectors, Eigenpairs):
         trivial, eigenvectors = eigenvectors.n_components, eigenvectors.eigenvectors
@@ -359,11 +359,7 @@ def plot_embedding(
 
 
 def choose_points(
-    codes: NDArray[np.intp],
-    labelled: NDArray[np.bool_],
-    most: int,
-    most_labelled: int,
-    random_state: Any,
+    codes: NDArray[Any], labelled: NDArray[Any], most: int, most_labelled: int, random_state: Any
 ) -> NDArray[np.intp]:
     """Return rows to draw, in the order of drawing: random ones, the labelled rows last.
 
@@ -378,11 +374,7 @@ def choose_points(
 
 
 def draw_points(
-    points: FloatArray,
-    codes: NDArray[np.intp],
-    labelled: NDArray[np.bool_],
-    axes: Sequence[str],
-    ax: Axes,
+    points: FloatArray, codes: NDArray[Any], labelled: NDArray[Any], axes: Sequence[str], ax: Axes
 ) -> None:
     """Draw points (m, 2) with the marks of their classes; labelled ones are large with an outline.
 

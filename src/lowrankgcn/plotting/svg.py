@@ -20,6 +20,7 @@ from lowrankgcn.plotting._common import COLOURS, GREY, class_mark
 # Colours of the pictures, and their names in the style sheet of the page, light or dark.
 _THEME = {colour: f"var(--c{place})" for place, colour in enumerate(COLOURS)}
 _THEME |= {"#000000": "currentColor", "#ffffff": "var(--paper)", GREY: "var(--soft)"}
+_SIZE = (4.3, 3.4)  # inches of 72 units
 _STYLE: Any = {
     "font.size": 9.5,
     "svg.fonttype": "none",  # text stays text: small, searchable, in the font of the page
@@ -58,14 +59,12 @@ def svg(
     # The salt makes ids, and so the file, reproducible.
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
         # Small, because phones show the picture at about this size and its text must be legible.
-        figure = Figure(figsize=(4.3, 3.4), layout="constrained")
+        figure = Figure(figsize=_SIZE, layout="constrained")
         draw(*arguments, ax=figure.subplots(), **options)
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(stream, format="svg", transparent=True, metadata=metadata)
     text = re.sub(r"<(metadata|style)[^>]*>.*?</\1>", "", stream.getvalue(), flags=re.DOTALL)
-    box = re.search(r'viewBox="[^"]*"', text)
-    assert box is not None
-    text = text[text.index(">", box.end()) + 1 :].strip()
+    text = text.partition("<svg")[2].partition(">")[2].strip()
     # The marks of a group have one style: it is written once.
     text = re.sub(r'<g([^>]*)>(\s*<use [^>]*) style="([^"]*)"', r'<g\1 style="\3">\2', text)
     text = re.sub(r'(<use [^>]*) style="[^"]*"', r"\1", text)
@@ -76,8 +75,9 @@ def svg(
     text = re.sub(r'\bid="', f'id="{name}-', text)
     text = text.replace('xlink:href="#', f'href="#{name}-').replace("url(#", f"url(#{name}-")
     # Matplotlib omits the fill of what is black.
-    opening = f'<svg class="drawn" fill="currentColor" {box[0]} role="img" aria-label='
-    return Markup(f'{opening}"{escape(title)}">{text}')
+    box = "0 0 {:g} {:g}".format(*(72 * inches for inches in _SIZE))
+    opening = f'<svg class="drawn" fill="currentColor" viewBox="{box}" role="img"'
+    return Markup(f'{opening} aria-label="{escape(title)}">{text}')
 
 
 def class_key(code: int) -> Markup:

@@ -137,11 +137,10 @@ class Classification:
         columns = [(name, str(kind), "") for name, kind in self.columns.used.items()]
         columns.sort(key=lambda column: -shares.get(column[0], 0.0))
         columns += [(name, "", reason) for name, reason in self.columns.left_out.items()]
-        keys = ("name", "kind", "reason", "missing", "distinct", "importance")
         return [
-            dict(zip(keys, (name, kind, *more, shares.get(name)), strict=True))
+            {"name": name, "kind": kind, "reason": reason, "importance": shares.get(name)}
+            | _count_cells(self.frame[name], kind)
             for name, kind, reason in columns
-            for more in [(reason, *_count_cells(self.frame[name], kind))]
         ]
 
     @cached_property
@@ -210,11 +209,11 @@ def cell_texts(column: pd.Series[Any]) -> list[str]:
     return ["" if missing else text for text, missing in zip(texts, column.isna(), strict=True)]
 
 
-def _count_cells(column: pd.Series[Any], kind: str) -> tuple[int, int]:
+def _count_cells(column: pd.Series[Any], kind: str) -> dict[str, int]:
     """Count missing cells and distinct values."""
     present = column.dropna()
     if kind == "number" and pd.api.types.is_string_dtype(present):
         present = present[~present.isin(MISSING_TEXTS)]
     if present.dtype == object:
         present = present.astype(str)  # cells may be lists
-    return len(column) - len(present), int(present.nunique())
+    return {"missing": len(column) - len(present), "distinct": int(present.nunique())}

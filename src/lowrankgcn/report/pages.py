@@ -14,22 +14,15 @@ import platform
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 import lowrankgcn
 from lowrankgcn import _format
 from lowrankgcn._format import shorten
-from lowrankgcn.plotting import quality, spectra
 from lowrankgcn.plotting.svg import class_key, svg
-from lowrankgcn.report.classification import Classification, describe_graphs
-from lowrankgcn.report.row_map import describe_rows, map_rows
-
-_SCRIPT = Path(__file__).parent / "templates" / "map.js"
 
 
 def class_name(text: str, longest: int = 40) -> Markup:
@@ -47,7 +40,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {name: getattr(_format, name) for name in _format.__all__}
-    environment.filters["name"] = class_name
+    environment.filters |= {"name": class_name, "sha256": _digest}
     environment.globals |= {"svg": svg, "class_key": class_key, "versions": versions()}
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     return environment
@@ -55,7 +48,11 @@ def _environment() -> Environment:
 
 def render_page(template: str, **values: Any) -> str:
     """Render a template of this package: a complete HTML document."""
-    return _environment().get_template(template).render({"script_source": "", **values})
+    return _environment().get_template(template).render(values)
+
+
+def _digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def versions() -> tuple[str, ...]:
@@ -65,69 +62,3 @@ def versions() -> tuple[str, ...]:
         with suppress(PackageNotFoundError):  # torch is optional
             texts.append(f"{name} {version(name)}")
     return tuple(texts)
-
-
-def render_classification(classification: Classification) -> str:
-    """Render the report of a classified table.
-
-    Parameters
-    ----------
-    classification : Classification
-
-    Returns
-    -------
-    str
-        A complete HTML document, identical for the same classification and smaller than two
-        megabytes for any number of rows.
-
-    See Also
-    --------
-    lowrankgcn.report.classification.Classification : The results to render.
-
-    Examples
-    --------
-    >>> import lowrankgcn as lg, numpy as np, pandas as pd
-    >>> from lowrankgcn.files import Columns
-    >>> from lowrankgcn.report.classification import Classification
-    >>> from lowrankgcn.report.pages import render_classification
-    >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
-    >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
-    >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
-    >>> columns = Columns("", {}, {})
-    >>> page = render_classification(Classification(
-    ...     classifier, pd.DataFrame(X), y, columns, classifier.evidence_, "clouds", {}
-    ... ))
-    >>> "<h1><bdi>clouds: classes of 30 rows</bdi></h1>" in page
-    True
-    """
-    result, evidence = classification, classification.evidence
-    scores = () if evidence is None else evidence.scores.values()
-    script = _SCRIPT.read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    row_map = map_rows(result)
-    return render_page(
-        "classification.html.j2",
-        result=result,
-        evidence=evidence,
-        median=pd.Series(result.certainty[result.asked]).median(),
-        class_rows=list(zip(result.classes, result.predicted, result.given, *scores, strict=True)),
-        row_map=row_map,
-        descriptions=[] if row_map is None else _encoded(describe_rows(result, row_map.rows)),
-        graphs=describe_graphs(result.classifier),
-        quality=quality,
-        spectra=spectra,
-        script=Markup(script),
-        script_source=f"'sha256-{digest}'",
-    )
-
-
-def _encoded(columns: list[tuple[str, list[str]]]) -> list[tuple[str, list[int], list[str]]]:
-    """Replace texts that repeat with positions in the list of distinct texts."""
-    encoded = []
-    for name, texts in columns:
-        short = pd.Series([shorten(text) for text in texts], dtype=object)
-        codes, distinct = pd.factorize(short)
-        repeat = 2 * len(distinct) <= len(short)
-        lists = (codes.tolist(), list(distinct)) if repeat else ([], short.tolist())
-        encoded.append((shorten(name), *lists))
-    return encoded

@@ -25,8 +25,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,23 +44,23 @@ _BASES = 8  # choices of signs for every reduced-order row
 _BASIS_RUNS = 20  # runs of every other choice of signs
 _SPLIT_RUNS = 5  # runs of every random training set
 
+# What distinguishes the cases of a table.
 SETTINGS = ("network", "filter", "rank", "smoother")
-"""What distinguishes the cases of a table."""
 
 Row = dict[str, Any]
 _DEFAULTS: Row = {"naive": False, "errata": [], **dict.fromkeys(("setup", "training", *SETTINGS))}
 
+# Contents of ``paper.toml``.
 PAPER = tomllib.loads(Path(__file__).with_name("paper.toml").read_text("utf-8"))
-"""Contents of ``paper.toml``."""
 
+# Name, title, description, data and rows of the tables and figures, in the paper's order.
 TABLES: dict[str, dict[str, Any]] = {table["name"]: table for table in PAPER["table"]}
-"""Name, title, description, data and rows of the tables and figures, in the paper's order."""
 
+# Number, title and text of the errata by name, and how they are demonstrated.
 ERRATA: dict[str, dict[str, Any]] = {erratum["name"]: erratum for erratum in PAPER["erratum"]}
-"""Number, title and text of the errata by name, and how they are demonstrated."""
 
+# Names of what can be reproduced; "filters" are figures that need no training.
 NAMES = (*TABLES, "filters")
-"""Names of what can be reproduced; "filters" are figures that need no training."""
 
 
 def paper_rows(*tables: str) -> list[Row]:
@@ -145,7 +143,8 @@ class Results(NamedTuple):
     @property
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """Rows by table."""
-        return {name: list(rows) for name, rows in groupby(self.rows, itemgetter("table"))}
+        names = dict.fromkeys(row["table"] for row in self.rows)
+        return {name: [row for row in self.rows if row["table"] == name] for name in names}
 
 
 def reproduce(

@@ -1,4 +1,4 @@
-"""Rows of a table as points in a plane, computed from a few eigenpairs."""
+"""The page of a classified table, with a map of its rows, computed from a few eigenpairs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from lowrankgcn._format import count, rounded_percent, shorten
 from lowrankgcn.estimators.base import main_eigenpairs
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.plotting.spectra import choose_points
-from lowrankgcn.report.classification import Classification
+from lowrankgcn.plotting import quality, spectra
+from lowrankgcn.report.classification import Classification, describe_graphs
+from lowrankgcn.report.pages import render_page
 from lowrankgcn.spectral.eigenpairs import Eigenpairs, fix_signs
 
 _POINTS = 4000
@@ -20,6 +21,56 @@ _LABELLED = 400
 _APART = 3.0  # distance of components, in units of the root mean square of an eigenvector
 _DAMPING = 0.25  # the plane shows classes apart more often than with 0, 0.5 or 1
 _SAME = 1e-9  # class means closer than this share of the largest distance coincide
+
+
+def render_classification(classification: Classification) -> str:
+    """Render the report of a classified table.
+
+    Parameters
+    ----------
+    classification : Classification
+
+    Returns
+    -------
+    str
+        A complete HTML document, identical for the same classification and smaller than two
+        megabytes for any number of rows.
+
+    See Also
+    --------
+    lowrankgcn.report.classification.Classification : The results to render.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg, numpy as np, pandas as pd
+    >>> from lowrankgcn.files import Columns
+    >>> from lowrankgcn.report.classification import Classification
+    >>> from lowrankgcn.report.classification_page import render_classification
+    >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
+    >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
+    >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
+    >>> columns = Columns("", {}, {})
+    >>> page = render_classification(Classification(
+    ...     classifier, pd.DataFrame(X), y, columns, classifier.evidence_, "clouds", {}
+    ... ))
+    >>> "<h1><bdi>clouds: classes of 30 rows</bdi></h1>" in page
+    True
+    """
+    result, evidence = classification, classification.evidence
+    scores = () if evidence is None else evidence.scores.values()
+    row_map = map_rows(result)
+    return render_page(
+        "classification.html.j2",
+        result=result,
+        evidence=evidence,
+        median=pd.Series(result.certainty[result.asked]).median(),
+        class_rows=list(zip(result.classes, result.predicted, result.given, *scores, strict=True)),
+        row_map=row_map,
+        descriptions=[] if row_map is None else _encoded(describe_rows(result, row_map.rows)),
+        graphs=describe_graphs(result.classifier),
+        quality=quality,
+        spectra=spectra,
+    )
 
 
 class RowMap(NamedTuple):
@@ -57,7 +108,7 @@ def map_rows(result: Classification) -> RowMap | None:
     nodes = np.arange(len(result.codes))[nodes]
     placed = np.flatnonzero(~result.unplaced[nodes] | result.labelled[nodes])
     looks = result.codes[nodes[placed]], result.labelled[nodes[placed]]
-    chosen = placed[choose_points(*looks, _POINTS, _LABELLED, result.seed or 0)]
+    chosen = placed[spectra.choose_points(*looks, _POINTS, _LABELLED, result.seed or 0)]
     rows = nodes[chosen]
     points, axes = spectral_embedding(pairs, chosen), ("direction 1", "direction 2")
     if points.shape[1] == 1:
@@ -137,3 +188,15 @@ def class_plane(
     coordinates: FloatArray = embedding @ directions.T
     fix_signs(coordinates)
     return coordinates
+
+
+def _encoded(columns: list[tuple[str, list[str]]]) -> list[tuple[str, list[int], list[str]]]:
+    """Replace texts that repeat with positions in the list of distinct texts."""
+    encoded = []
+    for name, texts in columns:
+        short = pd.Series([shorten(text) for text in texts], dtype=object)
+        codes, distinct = pd.factorize(short)
+        repeat = 2 * len(distinct) <= len(short)
+        lists = (codes.tolist(), list(distinct)) if repeat else ([], short.tolist())
+        encoded.append((shorten(name), *lists))
+    return encoded
