@@ -15,7 +15,7 @@ from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.files import Columns
 from lowrankgcn.report.classification import Classification
 
-__all__ = ["KINDS", "blobs", "classified", "gathered", "network", "of_kind", "process"]
+__all__ = ["KINDS", "blobs", "classified", "decoded", "gathered", "network", "of_kind", "process"]
 
 
 def process(**options: Any) -> lg.SpectralGPClassifier:
@@ -42,11 +42,15 @@ def gathered(classifier: Any, frame: Any, y: Any, **options: Any) -> Classificat
     frame = pd.DataFrame(index=range(len(y))) if frame is None else frame
     types = frame.dtypes.map(lambda dtype: dtype.kind in "iuf")
     used: Any = {name: "number" if kind else "category" for name, kind in types.items()}
-    defaults = {
+    defaults: dict[str, Any] = {
         "columns": Columns("", used, {}),
         "evidence": Evidence.from_classifier(classifier),
         "source": "table",
         "seconds": classifier.timings_,
+        **dict.fromkeys(("warnings", "notes"), ()),
+        "facts": {},
+        "command": "",
+        "seed": None,
     }
     return Classification(classifier, frame, y, **(defaults | options))
 
@@ -139,3 +143,11 @@ KINDS: dict[str, Callable[[], Classification]] = {
 def of_kind(kind: str) -> Classification:
     """The one of KINDS, made once."""
     return KINDS[kind]()
+
+
+def decoded(columns: Any) -> dict[str, list[str]]:
+    """Texts of the described rows by column."""
+    return {
+        name: [texts[code] for code in codes] if codes else list(texts)
+        for name, codes, texts in columns
+    }

@@ -13,7 +13,7 @@ from lowrankgcn._format import shorten
 from lowrankgcn.files import Columns, choose_columns
 from lowrankgcn.report.classification import cell_texts
 from lowrankgcn.report.classification_page import describe_rows, map_rows
-from tests.report.classified import blobs, classified, gathered, of_kind, process
+from tests.report.classified import blobs, classified, decoded, gathered, of_kind, process
 
 
 def test_least_certain_rows() -> None:
@@ -103,8 +103,8 @@ def test_descriptions_are_those_of_the_rows() -> None:
         result = of_kind(kind)
         placed = map_rows(result)
         assert placed is not None
-        texts = dict(describe_rows(result, placed.rows))
-        rows = [int(text.replace("\N{NO-BREAK SPACE}", "")) - 1 for text in texts["row"]]
+        texts = decoded(describe_rows(result, placed.rows))
+        rows = [int(text.replace(" ", "")) - 1 for text in texts["row"]]
         assert rows == placed.rows.tolist()
         assert texts["class"] == [result.classes[code] for code in result.codes[rows]]
         labelled = result.labelled[rows]
@@ -117,7 +117,7 @@ def test_columns_may_be_named_like_properties_of_rows() -> None:
     points, labels = blobs()
     frame = pd.DataFrame(points, columns=["row", "class"])
     result = classified(process(), frame, labels, frame)
-    names = [name for name, _ in describe_rows(result, np.arange(3))]
+    names = [name for name, *_ in describe_rows(result, np.arange(3))]
     assert names == ["row", "class", "probability", "without its label", "row", "class"]
 
 

@@ -13,7 +13,7 @@ import pytest
 from lowrankgcn._format import percent, rounded_percent
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.files import choose_columns
-from lowrankgcn.report.classification import Classification, describe_graphs
+from lowrankgcn.report.classification import Classification
 from lowrankgcn.report.classification_page import (
     RowMap,
     describe_rows,
@@ -22,7 +22,16 @@ from lowrankgcn.report.classification_page import (
 )
 from lowrankgcn.report.pages import versions
 from tests.browser import evaluate, measure, needs_browser
-from tests.report.classified import KINDS, blobs, classified, gathered, network, of_kind, process
+from tests.report.classified import (
+    KINDS,
+    blobs,
+    classified,
+    decoded,
+    gathered,
+    network,
+    of_kind,
+    process,
+)
 from tests.report.page import Page, check
 
 _HOSTILE = [
@@ -113,8 +122,8 @@ def test_every_kind_of_graph(kind: str) -> None:
     assert ("no prediction: no chain of similar rows connects them" in page.words) == (
         n_unplaced > 0
     )
-    for graph in describe_graphs(result.classifier).values():
-        assert all(name in page.text for name in graph.facts)
+    for graph in getattr(result.classifier, "graphs_", {}).values():
+        assert all(name in page.text for name in graph.description.facts)
     if result.evidence is not None:
         assert ["log-loss", f"{result.evidence.log_loss:.2f}"] in page.tables[""]
 
@@ -311,14 +320,10 @@ class TestNumbers:
         assert ["colour", "1"] in [[row[0], row[4]] for row in page.tables["Columns"]]
 
     def test_map(self, page: Page, measured: Classification) -> None:
-        shown = {
-            name: [texts[code] for code in codes] if codes else texts
-            for name, codes, texts in page.data
-        }
         placed = map_rows(measured)
         assert placed is not None
-        described = describe_rows(measured, placed.rows)
-        assert shown == {name: [*map(text, own)] for name, own in described}
+        described = decoded(describe_rows(measured, placed.rows))
+        assert decoded(page.data) == {name: [*map(text, own)] for name, own in described.items()}
         groups = [name for name in page.ids if name.startswith("map-class-")]
         assert {int(name.split("-")[2]) for name in groups} == {0, 1, 2}
 
@@ -410,8 +415,8 @@ class TestInABrowser:
         return placed
 
     def lines(self, shown: Classification, row: int) -> list[str]:
-        described = describe_rows(shown, np.array([row]))
-        pairs = [(name, text(own[0])) for name, own in described]
+        described = decoded(describe_rows(shown, np.array([row])))
+        pairs = [(name, text(own[0])) for name, own in described.items()]
         return [word for name, value in pairs if value for word in (name, value)]
 
     @pytest.mark.parametrize("width", [1200, 390])

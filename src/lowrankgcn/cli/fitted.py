@@ -20,7 +20,7 @@ from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.tables import LabelledTable
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.persistence import save as save_model
-from lowrankgcn.report.classification import Classification, describe_graphs
+from lowrankgcn.report.classification import Classification
 
 _KINDS = {"number": "numeric", "date": "date", "category": "categorical", "text": "free text"}
 
@@ -82,8 +82,8 @@ class FittedTable:
             self.data.labels,
             self.data.columns,
             self.evidence,
-            self.data.table.name,
-            seconds,
+            source=self.data.table.name,
+            seconds=seconds,
             warnings=self.warnings,
             notes=(*self.data.table.notes, *self.data.notes),
             facts=self.predictions.set_facts(),
@@ -111,8 +111,9 @@ class FittedTable:
         columns, n_rows, n_labelled = data.columns, len(data.labels), data.n_labelled
         kinds = Counter(_KINDS[kind] for kind in columns.used.values())
         kinds_text = ", ".join(f"{n} {kind}" for kind, n in kinds.items()) or "a graph"
-        described = describe_graphs(self.classifier).values()
-        graphs = ", ".join(dict.fromkeys(graph.name for graph in described))
+        network = hasattr(self.classifier, "graph_")
+        built = [self.classifier.graph_] if network else self.classifier.graphs_.values()
+        graphs = ", ".join(dict.fromkeys(graph.description.name for graph in built))
         facts = {
             "table": f"{data.table.name}: {plural(n_rows, 'row')}, "
             f"{plural(len(columns.used), 'column')} used ({kinds_text})",

@@ -28,7 +28,6 @@ from lowrankgcn.plotting._common import COLOURS, add_legend, class_mark, fitted_
 from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.filters import Filter, as_filters
 
-_FILTER_MARKERS = ("+", "x", "o", "s", "^", "D", "v")  # the paper's three first
 _DASHES = ("-", "--", "-.", ":")
 _SMALLEST_RESIDUAL = 1e-17
 _ZERO = 1e-12  # smaller shares of the largest eigenvalue are zeros with rounding errors
@@ -132,7 +131,8 @@ def plot_filter(
         ax.vlines(np.unique(spectrum), 0, 1, transform=ax.get_xaxis_transform(), **grey)
     handles = []
     for number, phi in enumerate(functions):
-        style = _marked(number) | {"linestyle": _DASHES[number % len(_DASHES)]}
+        style: Any = class_mark(number) | {"markerfacecolor": "none"}
+        style["linestyle"] = _DASHES[number % len(_DASHES)]
         handles.append(Line2D([], [], label=str(phi), **style))
         response = phi(spectrum)
         limit = None if eigenvalues is None else 1.05 * np.abs(response).max()
@@ -149,20 +149,13 @@ def plot_filter(
     return ax
 
 
-def _marked(number: int) -> dict[str, Any]:
-    """Return the colour and the hollow marker of a filter."""
-    marker = _FILTER_MARKERS[number % len(_FILTER_MARKERS)]
-    colour = COLOURS[number % len(COLOURS)]
-    return {"color": colour, "marker": marker, "markerfacecolor": "none"}
-
-
 def _draw_learned(filters: Mapping[str, LearnedFilter], ax: Axes) -> Axes:
     for number, (name, learned) in enumerate(filters.items()):
         if not isinstance(learned, LearnedFilter):
             raise invalid(f"filters[{name!r}]", "a LearnedFilter", type(learned).__name__)
-        style = _marked(number) | {"markersize": 4, "linewidth": 1}
+        style: Any = class_mark(number) | {"markerfacecolor": "none", "markersize": 4}
         heights = learned.response / (learned.response.max(initial=0.0) or 1.0)
-        ax.plot(learned.eigenvalues, heights, label=name.replace("-", " "), **style)
+        ax.plot(learned.eigenvalues, heights, label=name.replace("-", " "), linewidth=1, **style)
     ax.set(xlabel="eigenvalue λ", ylabel="learned response φ(λ) / max φ", ylim=(0.0, 1.05))
     add_legend(ax)
     return ax

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
 
@@ -15,7 +15,6 @@ from lowrankgcn._format import shorten
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.files import Columns
 from lowrankgcn.files.cells import MISSING_TEXTS
-from lowrankgcn.graphs import GraphDescription
 from lowrankgcn.operators import FloatArray
 
 _SHOWN_ROWS = 5
@@ -52,7 +51,7 @@ class Classification:
         Further results, such as the number of sets with one class.
     command : str
         Command line that reproduces the run; empty if there is none.
-    seed : int, optional
+    seed : int or None
         Also chooses the rows to draw if there are many.
 
     Examples
@@ -63,9 +62,9 @@ class Classification:
     >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
     >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
     >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
-    >>> columns = Columns("", {}, {})
     >>> result = Classification(
-    ...     classifier, pd.DataFrame(X), y, columns, classifier.evidence_, "two clouds", {}
+    ...     classifier, pd.DataFrame(X), y, Columns("", {}, {}), classifier.evidence_,
+    ...     source="clouds", seconds={}, warnings=[], notes=[], facts={}, command="", seed=0,
     ... )
     >>> result.classes, result.given, result.predicted
     (('0.0', '1.0'), (5, 5), (15, 15))
@@ -78,12 +77,11 @@ class Classification:
     evidence: Evidence | None
     source: str
     seconds: Mapping[str, float]
-    _: KW_ONLY
-    warnings: Sequence[str] = ()
-    notes: Sequence[str] = ()
-    facts: Mapping[str, str] = field(default_factory=dict)
-    command: str = ""
-    seed: int | None = None
+    warnings: Sequence[str]
+    notes: Sequence[str]
+    facts: Mapping[str, str]
+    command: str
+    seed: int | None
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
@@ -193,14 +191,6 @@ class Classification:
             )
             for place, row in enumerate(rows)
         ]
-
-
-def describe_graphs(classifier: Any) -> dict[str, GraphDescription]:
-    """Describe the graphs of a Gaussian process by name, or the one graph of a network."""
-    if hasattr(classifier, "graphs_"):
-        return {name: graph.description for name, graph in classifier.graphs_.items()}
-    description = classifier.graph_.description
-    return {description.name: description}
 
 
 def cell_texts(column: pd.Series[Any]) -> list[str]:

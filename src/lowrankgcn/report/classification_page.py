@@ -12,7 +12,7 @@ from lowrankgcn._format import count, rounded_percent, shorten
 from lowrankgcn.estimators.base import main_eigenpairs
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.plotting import quality, spectra
-from lowrankgcn.report.classification import Classification, describe_graphs
+from lowrankgcn.report.classification import Classification
 from lowrankgcn.report.pages import render_page
 from lowrankgcn.spectral.eigenpairs import Eigenpairs, fix_signs
 
@@ -49,25 +49,20 @@ def render_classification(classification: Classification) -> str:
     >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
     >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
     >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
-    >>> columns = Columns("", {}, {})
     >>> page = render_classification(Classification(
-    ...     classifier, pd.DataFrame(X), y, columns, classifier.evidence_, "clouds", {}
+    ...     classifier, pd.DataFrame(X), y, Columns("", {}, {}), classifier.evidence_,
+    ...     source="clouds", seconds={}, warnings=[], notes=[], facts={}, command="", seed=0,
     ... ))
     >>> "<h1><bdi>clouds: classes of 30 rows</bdi></h1>" in page
     True
     """
-    result, evidence = classification, classification.evidence
-    scores = () if evidence is None else evidence.scores.values()
-    row_map = map_rows(result)
+    result = classification
     return render_page(
         "classification.html.j2",
         result=result,
-        evidence=evidence,
         median=pd.Series(result.certainty[result.asked]).median(),
-        class_rows=list(zip(result.classes, result.predicted, result.given, *scores, strict=True)),
-        row_map=row_map,
-        descriptions=[] if row_map is None else _encoded(describe_rows(result, row_map.rows)),
-        graphs=describe_graphs(result.classifier),
+        row_map=map_rows(result),
+        describe_rows=describe_rows,
         quality=quality,
         spectra=spectra,
     )
@@ -122,45 +117,52 @@ def map_rows(result: Classification) -> RowMap | None:
     return RowMap(rows, inside, axes, int((inside != points).any(axis=1).sum()))
 
 
-def describe_rows(result: Classification, rows: NDArray[np.intp]) -> list[tuple[str, list[str]]]:
-    """Return the names and texts of row, class, probability and cells of some rows.
+def describe_rows(
+    result: Classification, rows: NDArray[np.intp]
+) -> list[tuple[str, list[int], list[str]]]:
+    """Return row, class, probability and cells of some rows, for the script of the page.
 
-    An empty text is a missing cell, or does not apply.
+    A column has a name, codes and texts; if texts repeat, the codes are their positions, otherwise
+    there are none. An empty text is a missing cell, or does not apply.
     """
     labelled, classes = result.labelled[rows], result.classes
     certain = [rounded_percent(share) for share in result.certainty[rows]]
-    columns = [
+    columns: list[tuple[str, Any]] = [
         ("row", [count(row) for row in (rows + 1).tolist()]),
         ("class", [classes[code] for code in result.codes[rows]]),
-        ("probability", np.where(labelled, "", certain).tolist()),
+        ("probability", np.where(labelled, "", certain)),
     ]
     if result.evidence is None:
-        columns.append(("label", np.where(labelled, "given", "").tolist()))
+        columns.append(("label", np.where(labelled, "given", "")))
     else:
         shares = result.evidence.distributions[np.cumsum(result.labelled)[rows] - 1]
         likely = zip(shares.argmax(axis=1), shares.max(axis=1), strict=True)
         guesses = [f"{shorten(classes[code])}, {rounded_percent(share)}" for code, share in likely]
-        columns.append(("without its label", np.where(labelled, guesses, "").tolist()))
-    return [*columns, *result.cells(rows).items()]
+        columns.append(("without its label", np.where(labelled, guesses, "")))
+    described = []
+    for name, texts in (*columns, *result.cells(rows).items()):
+        short = np.array([shorten(text) for text in texts], dtype=object)
+        codes, distinct = pd.factorize(short)
+        repeat = 2 * len(distinct) <= len(codes)
+        lists = (codes.tolist(), distinct.tolist()) if repeat else ([], short.tolist())
+        described.append((shorten(name), *lists))
+    return described
 
 
-def spectral_embedding(pairs: Eigenpairs, rows: NDArray[np.intp] | None = None) -> FloatArray:
-    """Return some or all rows of U_r, weighted by (λ₂/λ)^¼, with a mean square of at most one.
+def spectral_embedding(pairs: Eigenpairs, rows: Any) -> FloatArray:
+    """Return some rows of U_r, weighted by (λ₂/λ)^¼, with a mean square of at most one.
 
     The weights damp oscillating eigenvectors. The constant eigenvector of a connected graph is
     omitted. Several zero eigenvalues separate their components by equal distances.
     """
-    values, n = pairs.eigenvalues, len(pairs.eigenvectors)
-    vectors = np.asarray(pairs.eigenvectors[slice(None) if rows is None else rows], np.float64)
-    zero, positive = values == 0, values > 0
-    parts = []
+    values, vectors = pairs.eigenvalues, np.asarray(pairs.eigenvectors[rows], np.float64)
+    zero, positive, scale = values == 0, values > 0, np.zeros(len(values))
     if zero.sum() > 1 or not positive.any():
         largest = np.abs(vectors[:, zero]).max(axis=0)
-        parts.append(_APART * vectors[:, zero] / np.where(largest > 0, largest, 1.0))
-    if positive.any():
-        weights = (values[positive][0] / values[positive]) ** _DAMPING
-        parts.append(vectors[:, positive] * (weights * np.sqrt(n)))
-    return np.hstack(parts)
+        scale[zero] = _APART / np.where(largest > 0, largest, 1.0)
+    weights = (values[positive].min(initial=np.inf) / values[positive]) ** _DAMPING
+    scale[positive] = weights * np.sqrt(len(pairs.eigenvectors))
+    return vectors[:, scale > 0] * scale[scale > 0]
 
 
 def class_plane(
@@ -188,15 +190,3 @@ def class_plane(
     coordinates: FloatArray = embedding @ directions.T
     fix_signs(coordinates)
     return coordinates
-
-
-def _encoded(columns: list[tuple[str, list[str]]]) -> list[tuple[str, list[int], list[str]]]:
-    """Replace texts that repeat with positions in the list of distinct texts."""
-    encoded = []
-    for name, texts in columns:
-        short = pd.Series([shorten(text) for text in texts], dtype=object)
-        codes, distinct = pd.factorize(short)
-        repeat = 2 * len(distinct) <= len(short)
-        lists = (codes.tolist(), list(distinct)) if repeat else ([], short.tolist())
-        encoded.append((shorten(name), *lists))
-    return encoded

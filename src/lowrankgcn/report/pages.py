@@ -41,7 +41,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {name: getattr(_format, name) for name in _format.__all__}
     environment.filters |= {"name": class_name, "sha256": _digest}
-    environment.globals |= {"svg": svg, "class_key": class_key, "versions": versions()}
+    environment.globals |= {"svg": svg, "class_key": class_key, "versions": versions(), "zip": zip}
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     return environment
 
