@@ -17,7 +17,6 @@ from lowrankgcn._format import plural, shorten
 from lowrankgcn._validation import finite_array, invalid, positive_int
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.plotting import _common as common
-from lowrankgcn.plotting._common import COLOURS, fitted_attribute
 
 _EXPECTED = "true classes and predictions, or a SpectralGPClassifier"
 _OWN_LABELS = "the classifier has its own labels"
@@ -70,7 +69,7 @@ def plot_reliability(
     """
     if isinstance(probabilities, BaseEstimator):
         common.expect_none(_OWN_LABELS, truth=truth)
-        evidence = fitted_attribute(probabilities, "evidence_", "probabilities", _EXPECTED)
+        evidence = common.fitted_attribute(probabilities, "evidence_", "probabilities", _EXPECTED)
         shares, codes = evidence.distributions, evidence.codes
     else:
         shares = finite_array(probabilities, "probabilities", ndim=2)
@@ -99,8 +98,8 @@ def draw_reliability(bins: Iterable[tuple[float, ...]], ax: Axes) -> None:
     tests = [binomtest(round(hits), int(n)) for hits, n in zip(correct * rows, rows, strict=True)]
     low, high = np.array([test.proportion_ci(0.9) for test in tests]).T
     label = f"{plural(int(rows.sum()), 'row')}, 90 % intervals"
-    ax.vlines(probability, low, high, color=COLOURS[0], linewidth=1.5, alpha=0.6)
-    ax.plot(probability, correct, "o", color=COLOURS[0], label=label)
+    ax.vlines(probability, low, high, color=common.COLOURS[0], linewidth=1.5, alpha=0.6)
+    ax.plot(probability, correct, "o", color=common.COLOURS[0], label=label)
     start = np.floor(10 * min(probability.min(), low.min(), 0.9)) / 10
     ax.axline((1, 1), slope=1, color=common.GREY, linestyle="--", linewidth=1, label="calibrated")
     limits = (start - 0.02 * (1 - start), 1 + 0.02 * (1 - start))
@@ -114,7 +113,8 @@ def draw_certainty(probabilities: FloatArray, n_classes: int, ax: Axes) -> None:
     """Draw the number of rows by the probability of their predicted class."""
     first = _HISTOGRAM_BINS // n_classes  # no probability is below 1 / n_classes
     edges = [k / _HISTOGRAM_BINS for k in range(first, _HISTOGRAM_BINS + 1)]
-    ax.hist(np.clip(probabilities, edges[0], 1.0), edges, color=COLOURS[0], edgecolor="white")
+    shares = np.clip(probabilities, edges[0], 1.0)
+    ax.hist(shares, edges, color=common.COLOURS[0], edgecolor="white")
     ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel="probability of the predicted class", ylabel="rows", xlim=(edges[0], 1.0))
@@ -156,7 +156,7 @@ def plot_confusion(
     labels = ("true class", "predicted class")
     if isinstance(truth, BaseEstimator):
         common.expect_none(_OWN_LABELS, predicted=predicted)
-        counts = fitted_attribute(truth, "evidence_", "truth", _EXPECTED).confusion
+        counts = common.fitted_attribute(truth, "evidence_", "truth", _EXPECTED).confusion
         classes, labels = truth.classes_, ("label", "prediction by leave-one-out")
     else:
         index, known = common.labelled_classes(truth, "truth", None)
@@ -173,7 +173,7 @@ def plot_confusion(
     cell = 0.65 * min(ax.bbox.width, ax.bbox.height) * 72 / ax.figure.dpi / len(counts)
     step = int(np.ceil(_SMALLEST_TEXT / cell))
     size = float(np.clip(0.9 * step * cell, _SMALLEST_TEXT, 10))
-    names = [shorten(str(name), 16) for name in classes[::step]]
+    names = [shorten(str(name), 16) for name in np.asarray(classes, object)[::step]]
     places, upright = range(0, len(counts), step), max(map(len, names)) * 0.6 * size > step * cell
     ax.set_xticks(places, names, rotation=90 if upright else 0, fontsize=size)
     ax.set_yticks(places, names, fontsize=size)
@@ -210,7 +210,7 @@ def plot_loss(losses: Any, *, ax: Axes | None = None) -> Axes:
     """
     expected = "a loss curve of shape (T,) or (T, s), a training record or a GCNClassifier"
     if isinstance(losses, BaseEstimator):
-        losses = fitted_attribute(losses, "loss_curve_", "losses", expected)
+        losses = common.fitted_attribute(losses, "loss_curve_", "losses", expected)
     values = getattr(losses, "loss_curve", losses)
     try:
         curve = np.array(values, dtype=np.float64)
@@ -227,8 +227,8 @@ def plot_loss(losses: Any, *, ax: Axes | None = None) -> Axes:
     marker = "o" if len(curve) == 1 else "-"
     ax.set(xlabel="iteration", ylabel="loss", yscale="log" if np.nanmin(curve) > 0 else "linear")
     others = np.delete(curve, best, axis=1)
-    rest = ax.plot(iterations, others, marker, color=COLOURS[0], linewidth=0.8, alpha=0.6)
-    (line,) = ax.plot(iterations, curve[:, best], marker, color=COLOURS[1], linewidth=1.6)
+    rest = ax.plot(iterations, others, marker, color=common.COLOURS[0], linewidth=0.8, alpha=0.6)
+    (line,) = ax.plot(iterations, curve[:, best], marker, color=common.COLOURS[1], linewidth=1.6)
     if rest:
         line.set_label(f"best restart: {last[best]:.3g}")
         rest[0].set_label(plural(len(rest), "other restart"))

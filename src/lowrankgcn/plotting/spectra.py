@@ -24,7 +24,6 @@ from lowrankgcn.estimators.base import main_eigenpairs, unscaled_filters
 from lowrankgcn.estimators.gp_model import LearnedFilter
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.plotting import _common as common
-from lowrankgcn.plotting._common import COLOURS, add_legend, class_mark, fitted_attribute
 from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.filters import Filter, as_filters
 
@@ -93,10 +92,10 @@ def plot_filter(
     ['pseudoinverse (scale=0.3)']
     """
     if hasattr(filters, "loo_distributions_"):
-        filters = fitted_attribute(filters, "filter_", "filters", "a classifier with graphs")
+        filters = common.fitted_attribute(filters, "filter_", "filters", "a classifier with graphs")
     elif isinstance(filters, BaseEstimator):
         expected = "filters, or a classifier that was fitted in this process"
-        networks = fitted_attribute(filters, "networks_", "filters", expected)
+        networks = common.fitted_attribute(filters, "networks_", "filters", expected)
         if eigenvalues is None and filters.eigenpairs_ is not None:
             eigenvalues = filters.eigenpairs_.eigenvalues
         filters = unscaled_filters(networks)
@@ -131,7 +130,7 @@ def plot_filter(
         ax.vlines(np.unique(spectrum), 0, 1, transform=ax.get_xaxis_transform(), **grey)
     handles = []
     for number, phi in enumerate(functions):
-        style: Any = class_mark(number) | {"markerfacecolor": "none"}
+        style: Any = common.class_mark(number) | {"markerfacecolor": "none"}
         style["linestyle"] = _DASHES[number % len(_DASHES)]
         handles.append(Line2D([], [], label=str(phi), **style))
         response = phi(spectrum)
@@ -145,7 +144,7 @@ def plot_filter(
     margin = 0.02 * (end - start)
     label = "filter response φ(λ)" if rank is None else f"response φ(λ) at rank {rank}"
     ax.set(xlabel="eigenvalue λ", ylabel=label, xlim=(start - margin, end + margin))
-    add_legend(ax, handles)
+    common.add_legend(ax, handles)
     return ax
 
 
@@ -153,11 +152,11 @@ def _draw_learned(filters: Mapping[str, LearnedFilter], ax: Axes) -> Axes:
     for number, (name, learned) in enumerate(filters.items()):
         if not isinstance(learned, LearnedFilter):
             raise invalid(f"filters[{name!r}]", "a LearnedFilter", type(learned).__name__)
-        style: Any = class_mark(number) | {"markerfacecolor": "none", "markersize": 4}
+        style: Any = common.class_mark(number) | {"markerfacecolor": "none", "markersize": 4}
         heights = learned.response / (learned.response.max(initial=0.0) or 1.0)
         ax.plot(learned.eigenvalues, heights, label=name.replace("-", " "), linewidth=1, **style)
     ax.set(xlabel="eigenvalue λ", ylabel="learned response φ(λ) / max φ", ylim=(0.0, 1.05))
-    add_legend(ax)
+    common.add_legend(ax)
     return ax
 
 
@@ -216,9 +215,9 @@ def plot_spectrum(
     >>> ax.get_ylabel()
     'eigenvalue'
     """
-    graphs = eigenvalues
+    graphs: Any = eigenvalues
     if isinstance(graphs, BaseEstimator):
-        graphs = fitted_attribute(graphs, "eigenpairs_", "eigenvalues", _PAIRS)
+        graphs = common.fitted_attribute(graphs, "eigenpairs_", "eigenvalues", _PAIRS)
     graphs = graphs if isinstance(graphs, Mapping) else {"": graphs}
     known = {name: getattr(pairs, "residuals", None) for name, pairs in graphs.items()}
     if not known:
@@ -240,12 +239,12 @@ def plot_spectrum(
     handles = []
     for number, (name, spectrum) in enumerate(spectra.items()):
         index, zero = np.arange(1, spectrum.size + 1), spectrum == 0
-        style: dict[str, Any] = class_mark(number) | {"linestyle": "none"}
+        style: dict[str, Any] = common.class_mark(number) | {"linestyle": "none"}
         ax.plot(index[~zero], spectrum[~zero], markersize=size, **style)
         ax.plot(index[zero], spectrum[zero], markersize=size, markerfacecolor="none", **style)
         handles.append(Line2D([], [], label=name.replace("-", " ") or "eigenvalue", **style))
     if (values == 0).any():
-        hollow: Any = class_mark(0) | {"markerfacecolor": "none", "linestyle": "none"}
+        hollow: Any = common.class_mark(0) | {"markerfacecolor": "none", "linestyle": "none"}
         handles.append(Line2D([], [], label="zero (component)", **hollow))
     ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
     margin = max(0.5, 0.03 * longest)
@@ -254,12 +253,12 @@ def plot_spectrum(
         top = values.max() or 1.0  # if all are zero
         ax.set_ylim(-0.04 * top, 1.06 * top)  # heights are compared with zero
     if residuals is not None:
-        right, style = ax.twinx(), {"marker": "x", "color": COLOURS[1], "linestyle": "none"}
+        right, style = ax.twinx(), {"marker": "x", "color": common.COLOURS[1], "linestyle": "none"}
         norms = np.maximum(residuals, _SMALLEST_RESIDUAL)
         right.plot(np.arange(1, values.size + 1), norms, markersize=size, **style)
         right.set(yscale="log", ylabel="residual norm")
         handles.append(Line2D([], [], label="residual (right)", **style))
-    add_legend(ax, handles)
+    common.add_legend(ax, handles)
     return ax
 
 
@@ -311,8 +310,8 @@ def plot_embedding(
     trivial = 1
     if isinstance(eigenvectors, BaseEstimator):
         classifier, expected = eigenvectors, "a classifier of rows in memory"
-        fitted_attribute(classifier, "eigenpairs_", "eigenvectors", _PAIRS)
-        classes = fitted_attribute(classifier, "transduction_", "eigenvectors", expected)
+        common.fitted_attribute(classifier, "eigenpairs_", "eigenvectors", _PAIRS)
+        classes = common.fitted_attribute(classifier, "transduction_", "eigenvectors", expected)
         if not isinstance(classes, np.ndarray):
             raise invalid("eigenvectors", expected, "one fitted to a Dask collection")
         eigenvectors, rows = main_eigenpairs(classifier)
@@ -328,10 +327,9 @@ def plot_embedding(
     integers = pair.shape == (2,) and pair.dtype.kind in "iu"
     if not integers or pair.min() < 0 or pair.max() >= k:
         raise invalid("columns", f"two columns of the {k} eigenvectors, 0..{k - 1}", columns)
-    codes, names = np.zeros(n, np.intp), []
+    codes, names = np.full(n, 0 if labels is None else -1), []
     if labels is not None:
         index, known = common.labelled_classes(labels, "labels", n)
-        codes[:] = -1
         codes[index], names = pd.factorize(known, sort=True)
     most = positive_int(max_points, "max_points")
     rows = choose_points(codes, codes >= 0, most, most, random_state)
@@ -340,12 +338,12 @@ def plot_embedding(
     axes = [f"eigenvector {column + 1}" for column in pair]
     draw_points(vectors[rows][:, pair], codes, (codes >= 0) & partly, axes, ax)
     if labels is not None:
-        marks: list[Any] = [(str(name), class_mark(code)) for code, name in enumerate(names)]
+        marks: list[Any] = [(str(name), common.class_mark(code)) for code, name in enumerate(names)]
         if len(names) > _MAX_LEGEND:
             marks[_MAX_LEGEND:] = [(f"and {len(names) - _MAX_LEGEND} more", {})]
         if partly:
-            marks.append(("unlabelled", class_mark(-1)))
-        add_legend(
+            marks.append(("unlabelled", common.class_mark(-1)))
+        common.add_legend(
             ax, [Line2D([], [], label=text, linestyle="none", **mark) for text, mark in marks]
         )
     return ax
@@ -384,6 +382,6 @@ def draw_points(
         style: dict[str, Any] = {"markersize": size, "markeredgewidth": 0.0, "alpha": 0.8}
         if labelled[group][0]:
             style = {"markersize": large, "markeredgewidth": 0.8, "markeredgecolor": "black"}
-        style |= {**class_mark(code), "linestyle": "none", "gid": f"class-{code}-{number}"}
+        style |= {**common.class_mark(code), "linestyle": "none", "gid": f"class-{code}-{number}"}
         ax.plot(*points[group].T, clip_on=False, **style)
     ax.set(xlabel=axes[0], ylabel=axes[1])

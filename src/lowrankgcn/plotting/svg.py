@@ -33,26 +33,24 @@ _STYLE: Any = {
 }
 
 
-def svg(
-    draw: Callable[..., object], name: str, title: str, *arguments: Any, **options: Any
-) -> Markup:
+def svg(draw: Callable[..., object], name: str, title: str, *data: Any, **options: Any) -> Markup:
     """Draw on new axes and return an <svg> element, which inherits the text colour of the page.
 
     Parameters
     ----------
     draw : callable
-        Draws the arguments on ``ax``.
+        Draws on its argument ``ax``.
     name : str
         Prefix of all ids in the element; unique in the page.
     title : str
         Description for screen readers.
-    *arguments, **options
-        What to draw.
+    *data, **options
+        Other arguments of `draw`.
 
     Examples
     --------
     >>> drawing = svg(lambda ax: ax.set_xlabel("λ"), "some-name", "An empty picture")
-    >>> 'viewBox="0 0 309.6 244.8" role="img" aria-label="An empty picture"' in drawing
+    >>> 'role="img" aria-label="An empty picture"' in drawing
     True
     """
     stream = io.StringIO()
@@ -60,7 +58,7 @@ def svg(
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
         # Small, because phones show the picture at about this size and its text must be legible.
         figure = Figure(figsize=_SIZE, layout="constrained")
-        draw(*arguments, ax=figure.subplots(), **options)
+        draw(*data, ax=figure.subplots(), **options)
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(stream, format="svg", transparent=True, metadata=metadata)
     text = re.sub(r"<(metadata|style)[^>]*>.*?</\1>", "", stream.getvalue(), flags=re.DOTALL)
@@ -75,9 +73,8 @@ def svg(
     text = re.sub(r'\bid="', f'id="{name}-', text)
     text = text.replace('xlink:href="#', f'href="#{name}-').replace("url(#", f"url(#{name}-")
     # Matplotlib omits the fill of what is black.
-    box = "0 0 {:g} {:g}".format(*(72 * inches for inches in _SIZE))
-    opening = f'<svg class="drawn" fill="currentColor" viewBox="{box}" role="img"'
-    return Markup(f'{opening} aria-label="{escape(title)}">{text}')
+    box = f'class="drawn" viewBox="0 0 {72 * _SIZE[0]:g} {72 * _SIZE[1]:g}"'
+    return Markup(f'<svg {box} fill="currentColor" role="img" aria-label="{escape(title)}">{text}')
 
 
 def class_key(code: int) -> Markup:

@@ -145,9 +145,8 @@ class Classification:
     def shown_columns(self) -> tuple[str, ...]:
         """Columns whose cells are shown: an identifier and the most important ones."""
         used = [column["name"] for column in self.overview if column["kind"]]
-        left_out = self.columns.left_out.items()
-        identifiers = [name for name, reason in left_out if reason == "identifier"]
-        return (*identifiers[:1], *used)[:_SHOWN_COLUMNS]
+        ids = [column["name"] for column in self.overview if column["reason"] == "identifier"]
+        return (*ids[:1], *used)[:_SHOWN_COLUMNS]
 
     def cells(self, rows: Any) -> dict[str, list[str]]:
         """Return short texts of some rows by shown column."""

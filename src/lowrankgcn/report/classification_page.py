@@ -56,12 +56,11 @@ def render_classification(classification: Classification) -> str:
     >>> "<h1><bdi>clouds: classes of 30 rows</bdi></h1>" in page
     True
     """
-    result = classification
     return render_page(
         "classification.html.j2",
-        result=result,
-        median=pd.Series(result.certainty[result.asked]).median(),
-        row_map=map_rows(result),
+        result=classification,
+        median=pd.Series(classification.certainty[classification.asked]).median(),
+        row_map=map_rows(classification),
         describe_rows=describe_rows,
         quality=quality,
         spectra=spectra,
@@ -117,9 +116,7 @@ def map_rows(result: Classification) -> RowMap | None:
     return RowMap(rows, inside, axes, int((inside != points).any(axis=1).sum()))
 
 
-def describe_rows(
-    result: Classification, rows: NDArray[np.intp]
-) -> list[tuple[str, list[int], list[str]]]:
+def describe_rows(result: Classification, rows: NDArray[np.intp]) -> list[tuple[str, Any, Any]]:
     """Return row, class, probability and cells of some rows, for the script of the page.
 
     A column has a name, codes and texts; if texts repeat, the codes are their positions, otherwise

@@ -24,7 +24,7 @@ from matplotlib.axes import Axes
 from lowrankgcn._format import plural
 from lowrankgcn._parallel import available_threads
 from lowrankgcn.datasets import load_spiral
-from lowrankgcn.experiments.reproduction.results import PAPER, TABLES, TOLERANCE, Results
+from lowrankgcn.experiments.reproduction.results import PAPER, TOLERANCE, Results
 from lowrankgcn.experiments.statistics import plus_minus
 from lowrankgcn.plotting import plot_embedding, plot_filter
 from lowrankgcn.plotting._common import add_legend, class_mark
@@ -103,9 +103,6 @@ def render(template: str, results: Results, command: str, *, filters: bool = Fal
         results=results,
         summary=summary(results),
         paper=PAPER,
-        tables=[
-            table for name, table in TABLES.items() if name in results.missing | results.tables
-        ],
         filters=(Linear("auto"), Quadratic("auto"), Pseudoinverse()) if filters else (),
         cells=cells,
         command=command,
@@ -125,7 +122,8 @@ def draw_spiral(ax: Axes) -> None:
     origin = flat.min(axis=0) + np.array([-3.0, 1.5])  # beside the points
     for label, direction in zip("xyz", view, strict=True):
         ax.plot(*np.array([origin, origin + 2.0 * direction]).T, color="black", linewidth=1.2)
-        ax.text(*(origin + 2.7 * direction), label, ha="center", va="center")
+        x, y = origin + 2.7 * direction
+        ax.text(x, y, label, ha="center", va="center")
     ax.set_aspect("equal")
     ax.set_axis_off()
 

@@ -90,9 +90,8 @@ def paper_rows(*tables: str) -> list[Row]:
 
 def other_bases(case: Case) -> list[Case]:
     """Return a reduced-order case with other eigenvectors; they do not change other networks."""
-    if case.network != "R-GCN":
-        return []
-    return [case._replace(basis=k) for k in range(1, _BASES + 1)]
+    bases = range(1, _BASES + 1) if case.network == "R-GCN" else ()
+    return [case._replace(basis=k) for k in bases]
 
 
 def demonstrations(table: str) -> dict[str, list[Case]]:
@@ -189,20 +188,20 @@ def reproduce(
 
 def collect(names: Sequence[str], measured: Measured, *, runs: int, seed: int) -> Results:
     """Judge the rows of some tables."""
-    rows, missing, shown = [], {}, {name: list[str]() for name in ERRATA}
+    entries, tables, missing = measured.entries, dict[str, list[Row]](), {}
     for name, table in TABLES.items():
         if name in names and table["data"] in measured.missing:
             missing[name] = measured.missing[table["data"]]
         elif name in names:
-            judged = [_judge_row(row, measured.entries) for row in paper_rows(name)]
-            rows += judged
-            for erratum, text in _demonstrate(name, judged, measured.entries).items():
-                shown[erratum].append(text)
-    errata = [
-        {key: erratum[key] for key in ("number", "title", "text")}
-        | {"shown": shown[name] if erratum["tables"] else [erratum["shown"]]}
-        for name, erratum in ERRATA.items()
-    ]
+            tables[name] = [_judge_row(row, entries) for row in paper_rows(name)]
+    errata = []
+    for erratum in ERRATA.values():
+        present = [name for name in erratum["tables"] if name in tables]
+        shown = [_demonstrate(erratum, name, tables[name], entries) for name in present]
+        if not erratum["tables"]:
+            shown = [erratum["shown"]]
+        errata.append({key: erratum[key] for key in ("number", "title", "text")} | {"shown": shown})
+    rows = [row for table in tables.values() for row in table]
     return Results(rows, errata, missing, measured.sources, runs, seed)
 
 
@@ -292,31 +291,27 @@ def _explains(name: str, row: Row, entries: Entries, sign_means: Sequence[float]
         # "spiral-reduced" claims that no signs give the published accuracy.
         return bool(low <= row["accuracy"] <= high) == (name == "signs")
     case = Case(**erratum["case"]) if "case" in erratum else row["case"]
-    published = erratum.get("accuracy", row["accuracy"])
+    published = (row | erratum)["accuracy"]
     agrees = judge(entries[case].accuracies, published, row["runs"])["agrees"]
     return bool(agrees and erratum.get("explains"))
 
 
-def _demonstrate(table: str, rows: Sequence[dict[str, Any]], entries: Entries) -> dict[str, str]:
-    """Return what the runs of a table demonstrate, by erratum."""
+def _demonstrate(erratum: Row, table: str, rows: Sequence[Row], entries: Entries) -> str:
+    """Return what the runs of a table demonstrate."""
     reduced = [row for row in rows if row["network"] == "R-GCN"]
     ranges = "; ".join(PAPER["page"]["signs"].format(**row) for row in reduced)
-    shown = {}
-    for name in (name for name in ERRATA if table in ERRATA[name]["tables"]):
-        erratum = ERRATA[name]
-        values: dict[str, Any] = {"data": table, "ranges": ranges}
-        if "row" in erratum:
-            wanted = erratum["row"] | {"naive": False}
-            (row,) = (row for row in rows if wanted.items() <= row.items())
-            values |= row | {"ours": plus_minus(row["accuracy"], row["interval"])}
-        if "case" in erratum:
-            cases = demonstrations(table)[name]
-            accuracies = 100 * np.array([entries[case].accuracies for case in cases])
-            values["other"] = plus_minus(*interval(accuracies[0]))
-            values["means"] = pd.Series(accuracies.mean(axis=1)).describe()
-        if name == "rank":
-            X = training_runs.load_setting(table).X
-            values["rank"] = np.linalg.matrix_rank(X.T @ X, hermitian=True)
-            values["hyperedges"] = X.shape[1]
-        shown[name] = erratum["shown"].format(**values)
-    return shown
+    values: dict[str, Any] = {"data": table, "ranges": ranges}
+    if "row" in erratum:
+        wanted = erratum["row"] | {"naive": False}
+        (row,) = (row for row in rows if wanted.items() <= row.items())
+        values |= row | {"ours": plus_minus(row["accuracy"], row["interval"])}
+    if "case" in erratum:
+        cases = demonstrations(table)[erratum["name"]]
+        accuracies = 100 * np.array([entries[case].accuracies for case in cases])
+        values["other"] = plus_minus(*interval(accuracies[0]))
+        values["means"] = pd.Series(accuracies.mean(axis=1)).describe()
+    if erratum["name"] == "rank":
+        X = training_runs.load_setting(table).X
+        values |= {"rank": np.linalg.matrix_rank(X.T @ X, hermitian=True), "hyperedges": X.shape[1]}
+    text: str = erratum["shown"].format(**values)
+    return text
