@@ -214,7 +214,6 @@ def _judge_row(row: Row, entries: Entries) -> dict[str, Any]:
     reasons = [name for name in row["errata"] if _explains(name, row, entries, means)]
     explained = ERRATA[reasons[0]]["number"] if reasons and not judged["agrees"] else None
     differs = "differs" if explained is None else f"differs, see erratum {explained}"
-    several = len(means) > 1
     return {
         **{name: row[name] for name in ("table", *SETTINGS, "naive")},
         "runs": len(entry.accuracies),
@@ -222,8 +221,8 @@ def _judge_row(row: Row, entries: Entries) -> dict[str, Any]:
         "verdict": "agrees" if judged["agrees"] else differs,
         "errata": [ERRATA[name]["number"] for name in row["errata"]],
         "explained_by": explained,
-        "signs_low": min(means) if several else None,
-        "signs_high": max(means) if several else None,
+        "signs_low": min(means) if len(means) > 1 else None,
+        "signs_high": max(means) if len(means) > 1 else None,
         "setup_seconds": entry.setup,
         "training_seconds": entry.alone,
         "batch_seconds_per_run": entry.per_run,
