@@ -111,8 +111,8 @@ class FittedTable:
         columns, n_rows, n_labelled = data.columns, len(data.labels), data.n_labelled
         kinds = Counter(_KINDS[kind] for kind in columns.used.values())
         kinds_text = ", ".join(f"{n} {kind}" for kind, n in kinds.items()) or "a graph"
-        network = hasattr(self.classifier, "graph_")
-        built = [self.classifier.graph_] if network else self.classifier.graphs_.values()
+        process = hasattr(self.classifier, "graphs_")
+        built = self.classifier.graphs_.values() if process else [self.classifier.graph_]
         graphs = ", ".join(dict.fromkeys(graph.description.name for graph in built))
         facts = {
             "table": f"{data.table.name}: {plural(n_rows, 'row')}, "
