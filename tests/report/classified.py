@@ -11,11 +11,9 @@ import numpy as np
 import pandas as pd
 
 import lowrankgcn as lg
-from lowrankgcn.estimators.evidence import Evidence
-from lowrankgcn.files import Columns
 from lowrankgcn.report.classification import Classification
 
-__all__ = ["KINDS", "blobs", "classified", "decoded", "gathered", "network", "of_kind", "process"]
+__all__ = ["KINDS", "blobs", "classified", "decoded", "network", "of_kind", "process"]
 
 
 def process(**options: Any) -> lg.SpectralGPClassifier:
@@ -34,25 +32,7 @@ def classified(
         warnings.simplefilter("always")
         classifier.fit(X, y)
     texts = [str(item.message) for item in caught]
-    return gathered(classifier, frame, y, warnings=texts, seed=0, **options)
-
-
-def gathered(classifier: Any, frame: Any, y: Any, **options: Any) -> Classification:
-    """Gather the results of a fitted classifier; by default all columns of the frame are used."""
-    frame = pd.DataFrame(index=range(len(y))) if frame is None else frame
-    types = frame.dtypes.map(lambda dtype: dtype.kind in "iuf")
-    used: Any = {name: "number" if kind else "category" for name, kind in types.items()}
-    defaults: dict[str, Any] = {
-        "columns": Columns("", used, {}),
-        "evidence": Evidence.from_classifier(classifier),
-        "source": "table",
-        "seconds": classifier.timings_,
-        **dict.fromkeys(("warnings", "notes"), ()),
-        "facts": {},
-        "command": "",
-        "seed": None,
-    }
-    return Classification(classifier, frame, y, **(defaults | options))
+    return Classification(classifier, frame, y, warnings=texts, seed=0, **options)
 
 
 def blobs(n: int = 120, n_blobs: int = 3, dimensions: int = 2) -> tuple[Any, Any]:

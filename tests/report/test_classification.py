@@ -11,15 +11,15 @@ import pytest
 
 from lowrankgcn._format import shorten
 from lowrankgcn.files import Columns, choose_columns
-from lowrankgcn.report.classification import cell_texts
-from lowrankgcn.report.classification_page import describe_rows, map_rows
-from tests.report.classified import blobs, classified, decoded, gathered, of_kind, process
+from lowrankgcn.report.classification import Classification, cell_texts
+from lowrankgcn.report.pages import describe_rows, map_rows
+from tests.report.classified import blobs, classified, decoded, of_kind, process
 
 
 def test_least_certain_rows() -> None:
     points, labels = blobs()
     classifier = process().fit(points, labels)
-    result = gathered(classifier, None, labels)
+    result = Classification(classifier, None, labels)
     own = classifier.label_distributions_.max(axis=1)
     asked = np.flatnonzero(labels < 0)
     least = [number - 1 for number, _, _ in result.least_certain]
@@ -85,7 +85,7 @@ def test_overview_of_cells_importance_and_texts() -> None:
     shares["review: stars"] = 0.04
     evidence = replace(classifier.evidence_, importance=shares)
     given = [0, 1, 0, 1, -1, -1]
-    result = gathered(classifier, frame, given, columns=columns, evidence=evidence)
+    result = Classification(classifier, frame, given, columns=columns, evidence=evidence)
     assert [tuple(column.values()) for column in result.overview] == [
         ("review", "text", "", pytest.approx(0.5), 1, 4),
         ("size", "number", "", 0.4, 3, 2),
@@ -96,6 +96,9 @@ def test_overview_of_cells_importance_and_texts() -> None:
         ("lists", "", "dropped", None, 1, 3),
     ]
     assert result.shown_columns == ("review", "size", "day", "review: stars", "kind")
+    without = Classification(classifier, None, given, columns=columns, evidence=evidence)
+    assert tuple(without.overview[1].values()) == ("size", "number", "", 0.4, None, None)
+    assert without.shown_columns == ()
 
 
 def test_descriptions_are_those_of_the_rows() -> None:
@@ -131,6 +134,19 @@ def test_doubtful_labels_are_found() -> None:
     assert number == 8
     (own, small), (other, large) = guesses
     assert (own, other) == (str(labels[7]), str(truth[7])) and small < 0.25 < 0.75 < large
+
+
+def test_wrong_number_of_rows() -> None:
+    points, given = blobs()
+    classifier = process().fit(points, given)
+    calls: list[tuple[str, Any, Any]] = [
+        ("labels", [0, 1], None),
+        ("frame", np.full(120, -1), pd.DataFrame({"x": [1, 2]})),
+    ]
+    for argument, labels, frame in calls:
+        message = f"{argument}: expected 120 rows, as many as were fitted"
+        with pytest.raises(ValueError, match=message):
+            Classification(classifier, frame, labels)
 
 
 def test_cells_become_short_texts() -> None:

@@ -14,20 +14,19 @@ from lowrankgcn._format import percent, rounded_percent
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.files import choose_columns
 from lowrankgcn.report.classification import Classification
-from lowrankgcn.report.classification_page import (
+from lowrankgcn.report.pages import (
     RowMap,
     describe_rows,
     map_rows,
     render_classification,
 )
-from lowrankgcn.report.pages import versions
+from lowrankgcn.report.rendering import versions
 from tests.browser import evaluate, measure, needs_browser
 from tests.report.classified import (
     KINDS,
     blobs,
     classified,
     decoded,
-    gathered,
     network,
     of_kind,
     process,
@@ -253,7 +252,7 @@ class TestNumbers:
         labels[7] = 0  # is 1
         classifier = process().fit(frame, labels)
         evidence = Evidence.from_classifier(classifier, importance=True)
-        return gathered(classifier, frame, labels, evidence=evidence, seed=0)
+        return Classification(classifier, frame, labels, evidence=evidence, seed=0)
 
     def test_classes(self, page: Page, measured: Classification) -> None:
         assert measured.evidence is not None

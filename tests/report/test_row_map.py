@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import lowrankgcn as lg
-from lowrankgcn.report.classification_page import RowMap, class_plane, map_rows, spectral_embedding
+from lowrankgcn.report.pages import RowMap, class_plane, map_rows, spectral_embedding
 
 
 def test_the_class_plane_does_not_depend_on_the_basis_of_a_multiple_eigenvalue() -> None:

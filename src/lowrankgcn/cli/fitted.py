@@ -74,14 +74,14 @@ class FittedTable:
     def write_report(self, path: Path, command: str, seconds: Mapping[str, float]) -> None:
         """Write the HTML page."""
         report_progress("drawing the report")
-        from lowrankgcn.report.classification_page import render_classification  # loads Jinja2
+        from lowrankgcn.report.pages import render_classification  # loads Jinja2
 
         classification = Classification(
             self.classifier,
             self.data.table.frame,
             self.data.labels,
-            self.data.columns,
-            self.evidence,
+            columns=self.data.columns,
+            evidence=self.evidence,
             source=self.data.table.name,
             seconds=seconds,
             warnings=self.warnings,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, final
 
@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._format import shorten
+from lowrankgcn._validation import invalid, set_fields
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.files import Columns
 from lowrankgcn.files.cells import MISSING_TEXTS
@@ -34,38 +35,41 @@ class Classification:
     ----------
     classifier : SpectralGPClassifier or GCNClassifier
         Fitted to all rows.
-    frame : DataFrame
-        The table, as it was read.
+    frame : DataFrame or None
+        The table with all of its columns, as it was read.
     labels : (n,) array
         The y of the fit.
-    columns : Columns
-        Columns used by the classifier. An empty target means that it has no name.
-    evidence : Evidence or None
-        None for networks.
+    columns : Columns, optional
+        Columns used by the classifier; by default all of the frame. An empty target means that it
+        has no name.
+    evidence : Evidence, optional
+        By default that of the classifier, without the importance of columns; None for networks.
     source : str
         Name of the table.
-    seconds : mapping from step to float
+    seconds : mapping from step to float, optional
+        By default the timings of the classifier.
     warnings, notes : sequences of str
         Notes are about the table.
     facts : mapping from name to str
         Further results, such as the number of sets with one class.
     command : str
         Command line that reproduces the run; empty if there is none.
-    seed : int or None
+    seed : int, optional
         Also chooses the rows to draw if there are many.
+
+    Raises
+    ------
+    ValueError
+        If labels or frame do not have as many rows as the classifier was fitted to.
 
     Examples
     --------
-    >>> import lowrankgcn as lg, numpy as np, pandas as pd
-    >>> from lowrankgcn.files import Columns
+    >>> import lowrankgcn as lg, numpy as np
     >>> from lowrankgcn.report.classification import Classification
     >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
     >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
     >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
-    >>> result = Classification(
-    ...     classifier, pd.DataFrame(X), y, Columns("", {}, {}), classifier.evidence_,
-    ...     source="clouds", seconds={}, warnings=[], notes=[], facts={}, command="", seed=0,
-    ... )
+    >>> result = Classification(classifier, None, y, source="two clouds")
     >>> result.classes, result.given, result.predicted
     (('0.0', '1.0'), (5, 5), (15, 15))
     """
@@ -73,15 +77,36 @@ class Classification:
     classifier: Any
     frame: Any
     labels: Any
-    columns: Columns
-    evidence: Evidence | None
-    source: str
-    seconds: Mapping[str, float]
-    warnings: Sequence[str]
-    notes: Sequence[str]
-    facts: Mapping[str, str]
-    command: str
-    seed: int | None
+    _: KW_ONLY
+    columns: Columns = None  # type: ignore[assignment]  # replaced below
+    evidence: Evidence | None = None
+    source: str = "table"
+    seconds: Mapping[str, float] | None = None
+    warnings: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
+    command: str = ""
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        classifier, n = self.classifier, len(self.classifier.label_distributions_)
+        for name, rows in (("labels", self.labels), ("frame", self.frame)):
+            if rows is not None and len(rows) != n:
+                raise invalid(name, f"{n} rows, as many as were fitted", len(rows))
+        frame = pd.DataFrame(index=range(n)) if self.frame is None else self.frame
+        frame = frame.set_axis(frame.columns.map(str), axis=1)
+        frame = frame.loc[:, ~frame.columns.duplicated()]
+        kinds = {
+            name: "number" if dtype.kind in "iuf" else "category"
+            for name, dtype in frame.dtypes.items()
+        }
+        set_fields(
+            self,
+            frame=frame,
+            columns=self.columns or Columns("", kinds, {}),
+            evidence=self.evidence or Evidence.from_classifier(classifier),
+            seconds=classifier.timings_ if self.seconds is None else self.seconds,
+        )
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
@@ -137,7 +162,7 @@ class Classification:
         columns += [(name, "", reason) for name, reason in self.columns.left_out.items()]
         return [
             {"name": name, "kind": kind, "reason": reason, "importance": shares.get(name)}
-            | _count_cells(self.frame[name], kind)
+            | _count_cells(self.frame.get(name), kind)
             for name, kind, reason in columns
         ]
 
@@ -146,7 +171,7 @@ class Classification:
         """Columns whose cells are shown: an identifier and the most important ones."""
         used = [column["name"] for column in self.overview if column["kind"]]
         ids = [column["name"] for column in self.overview if column["reason"] == "identifier"]
-        return (*ids[:1], *used)[:_SHOWN_COLUMNS]
+        return tuple(name for name in (*ids[:1], *used) if name in self.frame)[:_SHOWN_COLUMNS]
 
     def cells(self, rows: Any) -> dict[str, list[str]]:
         """Return short texts of some rows by shown column."""
@@ -198,8 +223,10 @@ def cell_texts(column: pd.Series[Any]) -> list[str]:
     return ["" if missing else text for text, missing in zip(texts, column.isna(), strict=True)]
 
 
-def _count_cells(column: pd.Series[Any], kind: str) -> dict[str, int]:
-    """Count missing cells and distinct values."""
+def _count_cells(column: pd.Series[Any] | None, kind: str) -> dict[str, int | None]:
+    """Count missing cells and distinct values; None without the column."""
+    if column is None:
+        return {"missing": None, "distinct": None}
     present = column.dropna()
     if kind == "number" and pd.api.types.is_string_dtype(present):
         present = present[~present.isin(MISSING_TEXTS)]

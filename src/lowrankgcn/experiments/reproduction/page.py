@@ -28,7 +28,7 @@ from lowrankgcn.experiments.reproduction.results import PAPER, TOLERANCE, Result
 from lowrankgcn.experiments.statistics import plus_minus
 from lowrankgcn.plotting import plot_embedding, plot_filter
 from lowrankgcn.plotting._common import add_legend, class_mark
-from lowrankgcn.report.pages import render_page, versions
+from lowrankgcn.report.rendering import render_page, versions
 from lowrankgcn.spectral.filters import Linear, Pseudoinverse, Quadratic
 
 HEADER: list[str] = PAPER["page"]["header"]
