@@ -21,9 +21,16 @@ from torch.nn import functional
 
 from lowrankgcn.datasets import load_spiral
 from lowrankgcn.experiments.reproduction import training_runs
-from lowrankgcn.experiments.reproduction.grid import Case, Setting, load_setting, other_basis
-from lowrankgcn.experiments.reproduction.results import reproduce
-from lowrankgcn.experiments.reproduction.training_runs import Entry, Store, compute, plan
+from lowrankgcn.experiments.reproduction.results import plan, reproduce
+from lowrankgcn.experiments.reproduction.training_runs import (
+    Case,
+    Entry,
+    Setting,
+    Store,
+    compute,
+    load_setting,
+    other_basis,
+)
 from lowrankgcn.graphs import GaussianGraph
 from lowrankgcn.nn import GCN, ReducedOrderGCN, train
 from lowrankgcn.spectral.kernel import kernel, low_rank_kernels

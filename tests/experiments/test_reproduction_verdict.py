@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lowrankgcn.experiments.reproduction.figures import draw_ranks
-from lowrankgcn.experiments.reproduction.grid import (
+from lowrankgcn.experiments.reproduction.page import cells, render, short_cells, summary
+from lowrankgcn.experiments.reproduction.results import (
     ERRATA,
     TABLES,
+    Results,
+    collect,
     demonstrations,
+    judge,
     other_bases,
     paper_rows,
 )
-from lowrankgcn.experiments.reproduction.page import as_html, cells, short_cells, summary
-from lowrankgcn.experiments.reproduction.results import Results, collect, judge
 from lowrankgcn.experiments.reproduction.training_runs import Entry, Measured
 from lowrankgcn.experiments.statistics import prediction_interval
 from lowrankgcn.graphs import AdjacencyGraph
@@ -190,14 +191,12 @@ def test_signs_do_not_explain_the_spiral_outside_their_range() -> None:
 def test_exchanged_digits() -> None:
     results = collect(("ranks",), measured_for(("ranks",)), runs=3, seed=0)
     assert all(row["agrees"] for row in results.rows)
-    for times in (False, True):
-        assert draw_ranks(results.rows, times=times).startswith("<svg")
     (twenty,) = (row["case"] for row in paper_rows() if "digits" in row["errata"])
     measured = measured_for(("ranks",))
     measured.entries[twenty].accuracies[:] = [0.9350, 0.9351, 0.9352]
     results = collect(("ranks",), measured, runs=3, seed=0)
     (row,) = (row for row in results.rows if not row["agrees"])
     assert row["verdict"] == "differs, see erratum 9"
-    page = as_html(results, command="reproduce", filters=False)
+    page = render("reproduction.html.j2", results, "reproduce")
     assert 'differs, see <a href="#erratum-9">erratum 9</a></td>' in page
     assert page.count("<svg") == 2

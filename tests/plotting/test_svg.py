@@ -12,9 +12,9 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lowrankgcn.plotting._style import COLOURS, class_mark
+from lowrankgcn.plotting._common import COLOURS, class_mark
 from lowrankgcn.plotting.quality import draw_certainty, draw_reliability
-from lowrankgcn.plotting.scatter import draw_points
+from lowrankgcn.plotting.spectra import draw_points
 from lowrankgcn.plotting.svg import class_key, svg
 from tests.report.page import Page
 
@@ -101,7 +101,7 @@ def test_marks_differ() -> None:
 def everything(ax: Axes) -> None:
     """Draw text, marks of two classes, a line and an area."""
     labelled = np.array([False] * 3 + [True])
-    draw_points(ax, np.eye(4)[:, :2], np.array([0, 0, 1, 1]), labelled, ("", ""))
+    draw_points(np.eye(4)[:, :2], np.array([0, 0, 1, 1]), labelled, ("", ""), ax)
     ax.plot([0, 1], [0.123456789, 1], color="black", label="<0.123456789>")
     ax.fill_between([0, 1], [0, 1], color="white")
     ax.set(xlabel="<probability> & 0.123456789")
@@ -143,7 +143,7 @@ def test_marks_of_a_group_have_one_style() -> None:
 
 def test_certainty() -> None:
     ax = Figure().subplots()
-    draw_certainty(ax, np.array([0.34, 0.5, 0.96, 1.0, 1.0]), n_classes=3)
+    draw_certainty(np.array([0.34, 0.5, 0.96, 1.0, 1.0]), 3, ax)
     heights = [bar.get_height() for bar in ax.patches]
     assert (heights[0], heights[-1], sum(heights)) == (1, 3, 5)
     assert ax.get_xlim() == (0.3, 1.0)
@@ -151,6 +151,6 @@ def test_certainty() -> None:
 
 def test_reliability_bins() -> None:
     ax = Figure().subplots()
-    draw_reliability(ax, [(0.7, 0.5, 10), (0.95, 1.0, 10)])
+    draw_reliability([(0.7, 0.5, 10), (0.95, 1.0, 10)], ax)
     assert ax.lines[0].get_xydata().tolist() == [[0.7, 0.5], [0.95, 1.0]]
     assert ax.get_xlim() == ax.get_ylim() == pytest.approx((0.184, 1.016))  # 5 of 10: 22 to 78 %

@@ -13,7 +13,7 @@ import pandas as pd
 import lowrankgcn as lg
 from lowrankgcn.report.classification import Classification
 
-__all__ = ["KINDS", "blobs", "classified", "network", "of_kind", "process"]
+__all__ = ["KINDS", "blobs", "classified", "decoded", "network", "of_kind", "process"]
 
 
 def process(**options: Any) -> lg.SpectralGPClassifier:
@@ -123,3 +123,11 @@ KINDS: dict[str, Callable[[], Classification]] = {
 def of_kind(kind: str) -> Classification:
     """The one of KINDS, made once."""
     return KINDS[kind]()
+
+
+def decoded(columns: Any) -> dict[str, list[str]]:
+    """Texts of the described rows by column."""
+    return {
+        name: [texts[code] for code in codes] if codes else list(texts)
+        for name, codes, texts in columns
+    }

@@ -12,8 +12,8 @@ import pytest
 from lowrankgcn._format import shorten
 from lowrankgcn.files import Columns, choose_columns
 from lowrankgcn.report.classification import Classification, cell_texts
-from lowrankgcn.report.row_map import describe_rows, map_rows
-from tests.report.classified import blobs, classified, of_kind, process
+from lowrankgcn.report.pages import describe_rows, map_rows
+from tests.report.classified import blobs, classified, decoded, of_kind, process
 
 
 def test_least_certain_rows() -> None:
@@ -22,9 +22,9 @@ def test_least_certain_rows() -> None:
     result = Classification(classifier, None, labels)
     own = classifier.label_distributions_.max(axis=1)
     asked = np.flatnonzero(labels < 0)
-    least = [row.number - 1 for row in result.least_certain]
+    least = [number - 1 for number, _, _ in result.least_certain]
     assert np.array_equal(own[least], np.sort(own[asked])[:5])
-    assert result.least_certain[0].guesses[0][1] == own[least[0]]
+    assert result.least_certain[0][2][0][1] == own[least[0]]
     assert set(least) <= set(asked.tolist())
     assert np.array_equal(result.asked, asked)
 
@@ -53,14 +53,15 @@ def test_columns() -> None:
     X, y = columns.features(frame), columns.labels(frame)
     result = classified(process(), X, y, frame, columns=columns)
     assert result.columns == columns
-    assert [tuple(column) for column in result.overview] == [
-        ("colour", "category", "", 0, 2, None),
-        ("grade", "category", "", 0, 2, None),
-        ("name", "", "identifier", 0, 60, None),
-        ("unit", "", "constant", 0, 1, None),
+    assert [tuple(column.values()) for column in result.overview] == [
+        ("colour", "category", "", None, 0, 2),
+        ("grade", "category", "", None, 0, 2),
+        ("name", "", "identifier", None, 0, 60),
+        ("unit", "", "constant", None, 0, 1),
     ]
     assert result.shown_columns == ("name", "colour", "grade")
-    assert result.least_certain[0].cells[0] == f"n{result.least_certain[0].number - 1}"
+    number, cells, _ = result.least_certain[0]
+    assert cells[0] == f"n{number - 1}"
 
 
 def test_overview_of_cells_importance_and_texts() -> None:
@@ -85,18 +86,19 @@ def test_overview_of_cells_importance_and_texts() -> None:
     evidence = replace(classifier.evidence_, importance=shares)
     given = [0, 1, 0, 1, -1, -1]
     result = Classification(classifier, frame, given, columns=columns, evidence=evidence)
-    assert [tuple(column) for column in result.overview] == [
-        ("review", "text", "", 1, 4, pytest.approx(0.5)),
-        ("size", "number", "", 3, 2, 0.4),
-        ("day", "date", "", 1, 1, 0.06),
-        ("review: stars", "number", "", 0, 5, 0.04),
-        ("kind", "category", "", 1, 3, 0.0),
-        ("new", "number", "", 0, 6, None),
-        ("lists", "", "dropped", 1, 3, None),
+    assert [tuple(column.values()) for column in result.overview] == [
+        ("review", "text", "", pytest.approx(0.5), 1, 4),
+        ("size", "number", "", 0.4, 3, 2),
+        ("day", "date", "", 0.06, 1, 1),
+        ("review: stars", "number", "", 0.04, 0, 5),
+        ("kind", "category", "", 0.0, 1, 3),
+        ("new", "number", "", None, 0, 6),
+        ("lists", "", "dropped", None, 1, 3),
     ]
     assert result.shown_columns == ("review", "size", "day", "review: stars", "kind")
     without = Classification(classifier, None, given, columns=columns, evidence=evidence)
-    assert without.overview[1] == ("size", "number", "", None, None, 0.4)
+    assert tuple(without.overview[1].values()) == ("size", "number", "", 0.4, None, None)
+    assert without.shown_columns == ()
 
 
 def test_descriptions_are_those_of_the_rows() -> None:
@@ -104,8 +106,8 @@ def test_descriptions_are_those_of_the_rows() -> None:
         result = of_kind(kind)
         placed = map_rows(result)
         assert placed is not None
-        texts = dict(describe_rows(result, placed.rows))
-        rows = [int(text.replace("\N{NO-BREAK SPACE}", "")) - 1 for text in texts["row"]]
+        texts = decoded(describe_rows(result, placed.rows))
+        rows = [int(text.replace(" ", "")) - 1 for text in texts["row"]]
         assert rows == placed.rows.tolist()
         assert texts["class"] == [result.classes[code] for code in result.codes[rows]]
         labelled = result.labelled[rows]
@@ -118,7 +120,7 @@ def test_columns_may_be_named_like_properties_of_rows() -> None:
     points, labels = blobs()
     frame = pd.DataFrame(points, columns=["row", "class"])
     result = classified(process(), frame, labels, frame)
-    names = [name for name, _ in describe_rows(result, np.arange(3))]
+    names = [name for name, *_ in describe_rows(result, np.arange(3))]
     assert names == ["row", "class", "probability", "without its label", "row", "class"]
 
 
@@ -128,9 +130,9 @@ def test_doubtful_labels_are_found() -> None:
     labels = np.where(np.arange(120) < 60, truth, -1)
     labels[7] = (labels[7] + 1) % 3
     result = classified(process(), points, labels)
-    (row,) = result.suspicious
-    assert row.number == 8
-    (own, small), (other, large) = row.guesses
+    ((number, _, guesses),) = result.suspicious
+    assert number == 8
+    (own, small), (other, large) = guesses
     assert (own, other) == (str(labels[7]), str(truth[7])) and small < 0.25 < 0.75 < large
 
 

@@ -13,15 +13,24 @@ import pytest
 from lowrankgcn._format import percent, rounded_percent
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.files import choose_columns
-from lowrankgcn.report.classification import (
-    Classification,
-    describe_graphs,
-    describe_weighting,
+from lowrankgcn.report.classification import Classification
+from lowrankgcn.report.pages import (
+    RowMap,
+    describe_rows,
+    map_rows,
+    render_classification,
 )
-from lowrankgcn.report.pages import render_classification, versions
-from lowrankgcn.report.row_map import RowMap, describe_rows, map_rows
+from lowrankgcn.report.rendering import versions
 from tests.browser import evaluate, measure, needs_browser
-from tests.report.classified import KINDS, blobs, classified, network, of_kind, process
+from tests.report.classified import (
+    KINDS,
+    blobs,
+    classified,
+    decoded,
+    network,
+    of_kind,
+    process,
+)
 from tests.report.page import Page, check
 
 _HOSTILE = [
@@ -112,8 +121,8 @@ def test_every_kind_of_graph(kind: str) -> None:
     assert ("no prediction: no chain of similar rows connects them" in page.words) == (
         n_unplaced > 0
     )
-    for graph in describe_graphs(result.classifier).values():
-        assert all(name in page.text for name in graph.facts)
+    for graph in getattr(result.classifier, "graphs_", {}).values():
+        assert all(name in page.text for name in graph.description.facts)
     if result.evidence is not None:
         assert ["log-loss", f"{result.evidence.log_loss:.2f}"] in page.tables[""]
 
@@ -218,7 +227,8 @@ class TestWords:
         names = [f"c{k}" for k in range(1000)]
         columns = replace(result.columns, used=dict.fromkeys(names, "number"), left_out={})
         evidence = replace(result.evidence, importance=dict.fromkeys(names, 0.001))
-        wide = replace(result, frame=None, columns=columns, evidence=evidence)
+        frame = pd.DataFrame(0.0, result.frame.index, names)
+        wide = replace(result, frame=frame, columns=columns, evidence=evidence)
         page = Page(render_classification(wide))
         assert len(page.tables["Columns"]) == 201
         assert "800 further columns with 80 % of the importance." in page.words
@@ -285,38 +295,34 @@ class TestNumbers:
             assert rows
             assert page.tables[label][1:] == [
                 [
-                    str(row.number),
+                    str(number),
                     *(
                         own
-                        for name, share in row.guesses
+                        for name, share in guesses
                         for own in (name, text(rounded_percent(share)))
                     ),
-                    *(cell or "empty" for cell in row.cells),
+                    *(cell or "empty" for cell in cells),
                 ]
-                for row in rows
+                for number, cells, guesses in rows
             ]
         assert page.tables["Columns"][1:] == [
             [
-                own.name,
-                text(rounded_percent(own.importance or 0.0)),
+                own["name"],
+                text(rounded_percent(own["importance"] or 0.0)),
                 "",
-                {"number": "numbers", "category": "categories"}[own.kind],
-                str(own.missing),
-                str(own.distinct),
+                {"number": "numbers", "category": "categories"}[own["kind"]],
+                str(own["missing"]),
+                str(own["distinct"]),
             ]
             for own in measured.overview
         ]
         assert ["colour", "1"] in [[row[0], row[4]] for row in page.tables["Columns"]]
 
     def test_map(self, page: Page, measured: Classification) -> None:
-        shown = {
-            name: [texts[code] for code in codes] if codes else texts
-            for name, codes, texts in page.data
-        }
         placed = map_rows(measured)
         assert placed is not None
-        described = describe_rows(measured, placed.rows)
-        assert shown == {name: [*map(text, own)] for name, own in described}
+        described = decoded(describe_rows(measured, placed.rows))
+        assert decoded(page.data) == {name: [*map(text, own)] for name, own in described.items()}
         groups = [name for name in page.ids if name.startswith("map-class-")]
         assert {int(name.split("-")[2]) for name in groups} == {0, 1, 2}
 
@@ -345,9 +351,10 @@ def test_facts_are_results() -> None:
 def test_weighting_is_part_of_the_method(classifier: Any, said: str) -> None:
     result = classified(classifier, *blobs())
     html = render_classification(result)
-    weighting = describe_weighting(classifier)
-    assert said in weighting and bool(said) == bool(weighting)
-    assert weighting in html[html.index('id="method"') :]
+    method = html[html.index('id="method"') :]
+    assert said in method
+    words = ("count alike", "assumed to be as frequent", "is given:")
+    assert any(word in method for word in words) == bool(said)
 
 
 def test_page_does_not_grow_with_the_rows() -> None:
@@ -407,8 +414,8 @@ class TestInABrowser:
         return placed
 
     def lines(self, shown: Classification, row: int) -> list[str]:
-        described = describe_rows(shown, np.array([row]))
-        pairs = [(name, text(own[0])) for name, own in described]
+        described = decoded(describe_rows(shown, np.array([row])))
+        pairs = [(name, text(own[0])) for name, own in described.items()]
         return [word for name, value in pairs if value for word in (name, value)]
 
     @pytest.mark.parametrize("width", [1200, 390])

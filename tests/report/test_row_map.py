@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 import lowrankgcn as lg
-from lowrankgcn.report.row_map import RowMap, class_plane, map_rows, spectral_embedding
+from lowrankgcn.report.pages import RowMap, class_plane, map_rows, spectral_embedding
 
 
 def test_the_class_plane_does_not_depend_on_the_basis_of_a_multiple_eigenvalue() -> None:
     cars = lg.datasets.load_cars(as_frame=True)
     laplacian = lg.Laplacian(lg.Hypergraph.from_table(cars.data))
-    X = spectral_embedding(lg.eigenpairs(laplacian, 16))
+    X = spectral_embedding(lg.eigenpairs(laplacian, 16), slice(None))
     assert X.shape == (1728, 15)
     rotation = np.linalg.qr(np.random.default_rng(2).normal(size=(15, 15)))[0]
     target = np.asarray(cars.target)

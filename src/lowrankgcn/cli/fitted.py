@@ -19,7 +19,7 @@ from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import Run
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.model_files import save as save_model
-from lowrankgcn.report.classification import Classification, describe_graphs
+from lowrankgcn.report.classification import Classification
 
 _KINDS = {"number": "numeric", "date": "date", "category": "categorical", "text": "free text"}
 
@@ -104,8 +104,9 @@ class FittedTable:
         columns, n_rows, n_labelled = data.columns, len(data.labels), data.n_labelled
         kinds = Counter(_KINDS[kind] for kind in columns.used.values())
         kinds_text = ", ".join(f"{n} {kind}" for kind, n in kinds.items()) or "a graph"
-        described = describe_graphs(self.classifier).values()
-        graphs = ", ".join(dict.fromkeys(graph.name for graph in described))
+        process = hasattr(self.classifier, "graphs_")
+        built = self.classifier.graphs_.values() if process else [self.classifier.graph_]
+        graphs = ", ".join(dict.fromkeys(graph.description.name for graph in built))
         facts = {
             "table": f"{data.table.name}: {plural(n_rows, 'row')}, "
             f"{plural(len(columns.used), 'column')} used ({kinds_text})",

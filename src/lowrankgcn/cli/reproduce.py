@@ -76,7 +76,7 @@ def reproduce(
         raise typer.BadParameter(reproduced.missing[what])
     command = f"lowrankgcn reproduce {what} --runs {runs}"
     command += f" --seed {seed}" if seed else ""
-    html = page.as_html(reproduced, command=command, filters="filters" in names)
+    html = page.render("reproduction.html.j2", reproduced, command, filters="filters" in names)
     with errors.exit_on_write_error(out):
         write_text(out / _PAGE, html)
         if reproduced.rows:
@@ -85,7 +85,8 @@ def reproduce(
             write_text(out / _ROWS, rows.to_csv(index=False, lineterminator="\n"))
     if markdown is not None:
         with errors.exit_on_write_error(markdown, "--markdown"):
-            write_text(markdown, page.as_markdown(reproduced, command=command))
+            write_text(markdown, page.render("reproduction.md.j2", reproduced, command))
+    # Also with --quiet, because requested rows are missing.
     for message in dict.fromkeys(reproduced.missing.values()):
         tables = ", ".join(name for name, reason in reproduced.missing.items() if reason == message)
         typer.echo(f"left out ({tables}): {message}", err=True)
@@ -98,7 +99,7 @@ def reproduce(
 
 def _show(console: Console, results: Results, file: Path) -> None:
     from lowrankgcn.experiments.reproduction import page
-    from lowrankgcn.experiments.reproduction.grid import TABLES
+    from lowrankgcn.experiments.reproduction.results import TABLES
 
     wide = console.width >= _WIDE
     header, cells = (page.HEADER, page.cells) if wide else (page.SHORT_HEADER, page.short_cells)

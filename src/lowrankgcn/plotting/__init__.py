@@ -15,8 +15,7 @@ Colour-blind readers can distinguish the colours; classes and filters also diffe
 """
 
 from lowrankgcn.plotting.quality import plot_confusion, plot_loss, plot_reliability
-from lowrankgcn.plotting.scatter import plot_embedding
-from lowrankgcn.plotting.spectra import plot_filter, plot_spectrum
+from lowrankgcn.plotting.spectra import plot_embedding, plot_filter, plot_spectrum
 
 __all__ = [
     "plot_confusion",

@@ -16,14 +16,12 @@ from sklearn.base import BaseEstimator
 from lowrankgcn._format import plural, shorten
 from lowrankgcn._validation import finite_array, invalid, positive_int
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.plotting._sources import class_column, fitted_attribute, labelled_classes
-from lowrankgcn.plotting._style import COLOURS, GREY, add_legend, new_or_given
+from lowrankgcn.plotting import _common as common
 
 _EXPECTED = "true classes and predictions, or a SpectralGPClassifier"
-_INTERVAL = 0.9
+_OWN_LABELS = "the classifier has its own labels"
 _ROWS_PER_BIN = 10
 _HISTOGRAM_BINS = 20
-_LONGEST_NAME = 16
 _SMALLEST_TEXT = 5.5  # points
 
 
@@ -70,66 +68,60 @@ def plot_reliability(
     'predicted probability'
     """
     if isinstance(probabilities, BaseEstimator):
-        _expect_none(truth, "truth")
-        evidence = fitted_attribute(probabilities, "evidence_", "probabilities", _EXPECTED)
+        common.expect_none(_OWN_LABELS, truth=truth)
+        evidence = common.fitted_attribute(probabilities, "evidence_", "probabilities", _EXPECTED)
         shares, codes = evidence.distributions, evidence.codes
     else:
         shares = finite_array(probabilities, "probabilities", ndim=2)
         if shares.min(initial=0.0) < 0 or shares.max(initial=0.0) > 1 + 1e-6:
             got = f"{shares.min():g}..{shares.max():g}"
             raise invalid("probabilities", "numbers in 0..1", got)
-        index, known = labelled_classes(truth, "truth", len(shares))
-        classes = pd.factorize(known, sort=True)[1] if classes is None else classes
-        codes = _positions(known, classes, "truth")
-        if (size := np.asarray(classes).size) != shares.shape[1]:
+        index, known = common.labelled_classes(truth, "truth", len(shares))
+        columns, codes = _class_codes(classes, truth=known)
+        if len(columns) != shares.shape[1]:
             expected = f"the {shares.shape[1]} classes of the columns of probabilities"
-            raise invalid("classes", expected, size)
+            raise invalid("classes", expected, len(columns))
         shares = shares[index]
     most = positive_int(bins, "bins")
     certainty, correct = shares.max(axis=1), shares.argmax(axis=1) == codes
-    groups = np.array_split(
-        np.argsort(certainty, kind="stable"), np.clip(len(codes) // _ROWS_PER_BIN, 1, most)
-    )
-    ax = new_or_given(ax)
-    draw_reliability(
-        ax, [(certainty[rows].mean(), correct[rows].mean(), len(rows)) for rows in groups]
-    )
+    n_bins = np.clip(len(codes) // _ROWS_PER_BIN, 1, most)
+    groups = np.array_split(np.argsort(certainty, kind="stable"), n_bins)
+    parts = [(certainty[rows].mean(), correct[rows].mean(), len(rows)) for rows in groups]
+    ax = common.new_or_given(ax)
+    draw_reliability(parts, ax)
     return ax
 
 
-def draw_reliability(ax: Axes, bins: Iterable[tuple[float, ...]]) -> None:
+def draw_reliability(bins: Iterable[tuple[float, ...]], ax: Axes) -> None:
     """Draw bins of rows: mean probability, share of correct rows, number of rows."""
     probability, correct, rows = np.array([part[:3] for part in bins], np.float64).T
     tests = [binomtest(round(hits), int(n)) for hits, n in zip(correct * rows, rows, strict=True)]
-    low, high = np.array([test.proportion_ci(_INTERVAL) for test in tests]).T
+    low, high = np.array([test.proportion_ci(0.9) for test in tests]).T
     label = f"{plural(int(rows.sum()), 'row')}, 90 % intervals"
-    ax.vlines(probability, low, high, color=COLOURS[0], linewidth=1.5, alpha=0.6)
-    ax.plot(probability, correct, "o", color=COLOURS[0], markersize=6, label=label)
+    ax.vlines(probability, low, high, color=common.COLOURS[0], linewidth=1.5, alpha=0.6)
+    ax.plot(probability, correct, "o", color=common.COLOURS[0], label=label)
     start = np.floor(10 * min(probability.min(), low.min(), 0.9)) / 10
-    ax.plot([start, 1], [start, 1], "--", color=GREY, linewidth=1, zorder=1, label="calibrated")
+    ax.axline((1, 1), slope=1, color=common.GREY, linestyle="--", linewidth=1, label="calibrated")
     limits = (start - 0.02 * (1 - start), 1 + 0.02 * (1 - start))
+    ax.set(xlabel="predicted probability", ylabel="accuracy", xlim=limits, ylim=limits)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
-    ax.set(xlabel="predicted probability", ylabel="accuracy", xlim=limits, ylim=limits)
-    add_legend(ax)
+    common.add_legend(ax)
 
 
-def draw_certainty(ax: Axes, probabilities: FloatArray, n_classes: int) -> None:
+def draw_certainty(probabilities: FloatArray, n_classes: int, ax: Axes) -> None:
     """Draw the number of rows by the probability of their predicted class."""
     first = _HISTOGRAM_BINS // n_classes  # no probability is below 1 / n_classes
     edges = [k / _HISTOGRAM_BINS for k in range(first, _HISTOGRAM_BINS + 1)]
-    ax.hist(np.clip(probabilities, edges[0], 1.0), edges, color=COLOURS[0], edgecolor="white")
+    shares = np.clip(probabilities, edges[0], 1.0)
+    ax.hist(shares, edges, color=common.COLOURS[0], edgecolor="white")
     ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel="probability of the predicted class", ylabel="rows", xlim=(edges[0], 1.0))
 
 
 def plot_confusion(
-    truth: Any,
-    predicted: Any = None,
-    *,
-    classes: ArrayLike | None = None,
-    ax: Axes | None = None,
+    truth: Any, predicted: Any = None, *, classes: ArrayLike | None = None, ax: Axes | None = None
 ) -> Axes:
     """Draw how often each class is predicted for the rows of each true class.
 
@@ -163,47 +155,35 @@ def plot_confusion(
     """
     labels = ("true class", "predicted class")
     if isinstance(truth, BaseEstimator):
-        _expect_none(predicted, "predicted")
-        counts = fitted_attribute(truth, "evidence_", "truth", _EXPECTED).confusion
+        common.expect_none(_OWN_LABELS, predicted=predicted)
+        counts = common.fitted_attribute(truth, "evidence_", "truth", _EXPECTED).confusion
         classes, labels = truth.classes_, ("label", "prediction by leave-one-out")
     else:
-        index, known = labelled_classes(truth, "truth", None)
-        others = class_column(predicted, "predicted", len(truth))[index]
-        if classes is None:
-            classes = pd.factorize(np.concatenate([known, others]), sort=True)[1]
-        cells = _positions(known, classes, "truth"), _positions(others, classes, "predicted")
-        counts = np.zeros((np.asarray(classes).size,) * 2, np.int64)
-        np.add.at(counts, cells, 1)
-    ax = new_or_given(ax)
-    ax.imshow(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1), "Blues", vmin=0, vmax=1)
+        index, known = common.labelled_classes(truth, "truth", None)
+        others = common.class_column(predicted, "predicted", len(truth))[index]
+        classes, *cells = _class_codes(classes, truth=known, predicted=others)
+        counts = np.zeros((len(classes),) * 2, np.int64)
+        np.add.at(counts, tuple(cells), 1)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    ax = common.new_or_given(ax)
+    image = ax.imshow(shares, "Blues", vmin=0, vmax=1)
     ax.grid(visible=False)
-    names = [str(name) for name in np.asarray(classes, dtype=object)]
-    return _finish_confusion(ax, counts, names, labels)
-
-
-def _finish_confusion(
-    ax: Axes, counts: NDArray[np.int64], names: list[str], labels: tuple[str, str]
-) -> Axes:
-    """Name the classes and write the counts, as large as the cells permit."""
-    image, n = ax.images[-1], len(names)
+    ax.set(xlabel=labels[1], ylabel=labels[0])
     # Width of a cell in points; names and labels take a third of the space.
-    cell = 0.65 * min(ax.bbox.width, ax.bbox.height) * 72 / ax.figure.dpi / n
+    cell = 0.65 * min(ax.bbox.width, ax.bbox.height) * 72 / ax.figure.dpi / len(counts)
     step = int(np.ceil(_SMALLEST_TEXT / cell))
     size = float(np.clip(0.9 * step * cell, _SMALLEST_TEXT, 10))
-    texts = [shorten(name, _LONGEST_NAME) for name in names[::step]]
-    upright = max(map(len, texts)) * 0.6 * size > step * cell
-    ax.set_xticks(range(0, n, step), texts, rotation=90 if upright else 0, fontsize=size)
-    ax.set_yticks(range(0, n, step), texts, fontsize=size)
-    ax.set(xlabel=labels[1], ylabel=labels[0])
-    size = min(10.0, 0.6 * cell, cell / (0.65 * len(str(counts.max(initial=0)))))
+    names = [shorten(str(name), 16) for name in np.asarray(classes, object)[::step]]
+    places, upright = range(0, len(counts), step), max(map(len, names)) * 0.6 * size > step * cell
+    ax.set_xticks(places, names, rotation=90 if upright else 0, fontsize=size)
+    ax.set_yticks(places, names, fontsize=size)
+    size = min(10.0, 0.6 * cell, cell / (0.65 * len(str(counts.max()))))
     if size < _SMALLEST_TEXT:
         ax.figure.colorbar(image, ax=ax, label="share of the true class")
         return ax
-    shares = np.asarray(image.get_array())
     for i, j in np.argwhere(counts > 0).tolist():
         colour = "white" if shares[i, j] > 0.5 else "black"
-        style: Any = {"ha": "center", "va": "center", "color": colour, "fontsize": size}
-        ax.text(j, i, str(counts[i, j]), **style)
+        ax.text(j, i, str(counts[i, j]), ha="center", va="center", color=colour, fontsize=size)
     return ax
 
 
@@ -230,7 +210,7 @@ def plot_loss(losses: Any, *, ax: Axes | None = None) -> Axes:
     """
     expected = "a loss curve of shape (T,) or (T, s), a training record or a GCNClassifier"
     if isinstance(losses, BaseEstimator):
-        losses = fitted_attribute(losses, "loss_curve_", "losses", expected)
+        losses = common.fitted_attribute(losses, "loss_curve_", "losses", expected)
     values = getattr(losses, "loss_curve", losses)
     try:
         curve = np.array(values, dtype=np.float64)
@@ -240,36 +220,34 @@ def plot_loss(losses: Any, *, ax: Axes | None = None) -> Axes:
     curve[~np.isfinite(curve)] = np.nan
     if curve.ndim != 2 or np.isnan(curve).all():
         raise invalid("losses", expected, f"shape {np.shape(values)} without a finite number")
-    ax = new_or_given(ax)
+    ax = common.new_or_given(ax)
     last = pd.DataFrame(curve).ffill().iloc[-1]
     best = int(last.idxmin())
     iterations = np.arange(1, len(curve) + 1)
     marker = "o" if len(curve) == 1 else "-"
     ax.set(xlabel="iteration", ylabel="loss", yscale="log" if np.nanmin(curve) > 0 else "linear")
     others = np.delete(curve, best, axis=1)
-    rest = ax.plot(iterations, others, marker, color=COLOURS[0], linewidth=0.8, alpha=0.6)
-    (line,) = ax.plot(iterations, curve[:, best], marker, color=COLOURS[1], linewidth=1.6)
+    rest = ax.plot(iterations, others, marker, color=common.COLOURS[0], linewidth=0.8, alpha=0.6)
+    (line,) = ax.plot(iterations, curve[:, best], marker, color=common.COLOURS[1], linewidth=1.6)
     if rest:
         line.set_label(f"best restart: {last[best]:.3g}")
         rest[0].set_label(plural(len(rest), "other restart"))
-        add_legend(ax, [line, rest[0]])
+        common.add_legend(ax, [line, rest[0]])
     return ax
 
 
-def _expect_none(value: Any, name: str) -> None:
-    if value is not None:
-        raise invalid(name, "None, because the classifier has its own labels", "another value")
-
-
-def _positions(values: NDArray[Any], classes: ArrayLike, name: str) -> NDArray[np.intp]:
-    """Return the positions of values among the classes."""
-    if not len(values):
-        raise invalid(name, "at least one class", "no label at all")
+def _class_codes(classes: ArrayLike | None, **columns: NDArray[Any]) -> list[NDArray[Any]]:
+    """Return the classes, by default those of all columns, and the codes of each column."""
+    if classes is None:
+        classes = pd.factorize(np.concatenate(list(columns.values())), sort=True)[1]
     known = pd.Index(np.asarray(classes).tolist(), dtype=object)
     if not known.is_unique:
         raise invalid("classes", "distinct classes", f"{known.tolist()!r}"[:200])
-    codes: NDArray[np.intp] = known.get_indexer(pd.Index(values, dtype=object))
-    if (codes < 0).any():
-        got = repr(values[codes < 0][0])
-        raise invalid(name, f"classes among {known.tolist()!r}"[:200], got)
-    return codes
+    codes = [known.get_indexer(pd.Index(values, dtype=object)) for values in columns.values()]
+    for (name, values), positions in zip(columns.items(), codes, strict=True):
+        if not len(values):
+            raise invalid(name, "at least one class", "no label at all")
+        if positions.min() < 0:
+            expected = f"classes among {known.tolist()!r}"[:200]
+            raise invalid(name, expected, repr(values[positions < 0][0]))
+    return [known.to_numpy(), *codes]

@@ -11,16 +11,16 @@ from typing import Any
 import matplotlib
 import numpy as np
 from markupsafe import Markup
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.markers import MarkerStyle
 from matplotlib.transforms import Affine2D
 
-from lowrankgcn.plotting._style import COLOURS, GREY, class_mark
+from lowrankgcn.plotting._common import COLOURS, GREY, class_mark
 
 # Colours of the pictures, and their names in the style sheet of the page, light or dark.
 _THEME = {colour: f"var(--c{place})" for place, colour in enumerate(COLOURS)}
 _THEME |= {"#000000": "currentColor", "#ffffff": "var(--paper)", GREY: "var(--soft)"}
+_SIZE = (4.3, 3.4)  # inches of 72 units
 _STYLE: Any = {
     "font.size": 9.5,
     "svg.fonttype": "none",  # text stays text: small, searchable, in the font of the page
@@ -33,36 +33,36 @@ _STYLE: Any = {
 }
 
 
-def svg(draw: Callable[[Axes], object], name: str, title: str) -> Markup:
+def svg(draw: Callable[..., object], name: str, title: str, *data: Any, **options: Any) -> Markup:
     """Draw on new axes and return an <svg> element, which inherits the text colour of the page.
 
     Parameters
     ----------
     draw : callable
-        Draws on the given axes.
+        Draws on its argument ``ax``.
     name : str
         Prefix of all ids in the element; unique in the page.
     title : str
         Description for screen readers.
+    *data, **options
+        Other arguments of `draw`.
 
     Examples
     --------
     >>> drawing = svg(lambda ax: ax.set_xlabel("λ"), "some-name", "An empty picture")
-    >>> 'viewBox="0 0 309.6 244.8" role="img" aria-label="An empty picture"' in drawing
+    >>> 'role="img" aria-label="An empty picture"' in drawing
     True
     """
     stream = io.StringIO()
     # The salt makes ids, and so the file, reproducible.
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
         # Small, because phones show the picture at about this size and its text must be legible.
-        figure = Figure(figsize=(4.3, 3.4), layout="constrained")
-        draw(figure.subplots())
+        figure = Figure(figsize=_SIZE, layout="constrained")
+        draw(*data, ax=figure.subplots(), **options)
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(stream, format="svg", transparent=True, metadata=metadata)
     text = re.sub(r"<(metadata|style)[^>]*>.*?</\1>", "", stream.getvalue(), flags=re.DOTALL)
-    box = re.search(r'viewBox="[^"]*"', text)
-    assert box is not None
-    text = text[text.index(">", box.end()) + 1 :].strip()
+    text = text.partition("<svg")[2].partition(">")[2].strip()
     # The marks of a group have one style: it is written once.
     text = re.sub(r'<g([^>]*)>(\s*<use [^>]*) style="([^"]*)"', r'<g\1 style="\3">\2', text)
     text = re.sub(r'(<use [^>]*) style="[^"]*"', r"\1", text)
@@ -73,8 +73,8 @@ def svg(draw: Callable[[Axes], object], name: str, title: str) -> Markup:
     text = re.sub(r'\bid="', f'id="{name}-', text)
     text = text.replace('xlink:href="#', f'href="#{name}-').replace("url(#", f"url(#{name}-")
     # Matplotlib omits the fill of what is black.
-    opening = f'<svg class="drawn" fill="currentColor" {box[0]} role="img" aria-label='
-    return Markup(f'{opening}"{escape(title)}">{text}')
+    box = f'class="drawn" viewBox="0 0 {72 * _SIZE[0]:g} {72 * _SIZE[1]:g}"'
+    return Markup(f'<svg {box} fill="currentColor" role="img" aria-label="{escape(title)}">{text}')
 
 
 def class_key(code: int) -> Markup:

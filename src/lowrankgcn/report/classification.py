@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 import pandas as pd
@@ -15,54 +15,15 @@ from lowrankgcn._format import shorten
 from lowrankgcn._validation import invalid, set_fields
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.files import Columns
-from lowrankgcn.graphs import GraphDescription
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables.texts import MISSING_TEXTS
 
 _SHOWN_ROWS = 5
 _SHOWN_COLUMNS = 5
 
-
-class TableRow(NamedTuple):
-    """A row of the table with its prediction.
-
-    Attributes
-    ----------
-    number : int
-        Counted from 1, without the header.
-    cells : tuple of str
-        Some of its cells.
-    guesses : tuple of (class, probability)
-        Two classes with their probabilities.
-    """
-
-    number: int
-    cells: tuple[str, ...]
-    guesses: tuple[tuple[str, float], ...]
-
-
-class ColumnSummary(NamedTuple):
-    """A column of the table.
-
-    Attributes
-    ----------
-    name : str
-    kind : str
-        "number", "date", "category" or "text"; empty if it is left out.
-    reason : str
-        Why it is left out; empty if it is used.
-    missing, distinct : int or None
-        Number of missing cells and of distinct values; None without the table.
-    importance : float or None
-        Share of all columns, if it was computed.
-    """
-
-    name: str
-    kind: str
-    reason: str
-    missing: int | None
-    distinct: int | None
-    importance: float | None
+# Number of a row, counted from 1 without the header; some of its cells; two classes with their
+# probabilities.
+TableRow = tuple[int, list[str], list[tuple[str, float]]]
 
 
 @final
@@ -96,16 +57,6 @@ class Classification:
     seed : int, optional
         Also chooses the rows to draw if there are many.
 
-    Attributes
-    ----------
-    classes : tuple of str
-    labelled, unplaced : (n,) bool arrays
-        Rows with a label, and rows without a path to a labelled row.
-    codes : (n,) int array
-        Classes of the rows, given or predicted.
-    certainty : (n,) array
-        Probabilities of the most probable classes.
-
     Raises
     ------
     ValueError
@@ -136,39 +87,52 @@ class Classification:
     facts: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
     seed: int | None = None
-    classes: tuple[str, ...] = field(init=False)
-    labelled: NDArray[np.bool_] = field(init=False)
-    unplaced: NDArray[np.bool_] = field(init=False)
-    codes: NDArray[np.intp] = field(init=False)
-    certainty: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
-        classifier, frame, columns = self.classifier, self.frame, self.columns
-        shares = classifier.label_distributions_
-        for name, rows in (("labels", self.labels), ("frame", frame)):
-            if rows is not None and len(rows) != len(shares):
-                raise invalid(name, f"{len(shares)} rows, as many as were fitted", len(rows))
-        if frame is not None:
-            frame = frame.set_axis(frame.columns.map(str), axis=1)
-            frame = frame.loc[:, ~frame.columns.duplicated()]
-        if columns is None:
-            types = {} if frame is None else frame.dtypes.map(lambda dtype: dtype.kind in "iuf")
-            used: Any = {name: "number" if kind else "category" for name, kind in types.items()}
-            columns = Columns("", used, {})
-        known = pd.Index(classifier.classes_.astype(object))
-        codes = known.get_indexer(np.asarray(self.labels, dtype=object))
+        classifier, n = self.classifier, len(self.classifier.label_distributions_)
+        for name, rows in (("labels", self.labels), ("frame", self.frame)):
+            if rows is not None and len(rows) != n:
+                raise invalid(name, f"{n} rows, as many as were fitted", len(rows))
+        frame = pd.DataFrame(index=range(n)) if self.frame is None else self.frame
+        frame = frame.set_axis(frame.columns.map(str), axis=1)
+        frame = frame.loc[:, ~frame.columns.duplicated()]
+        kinds = {
+            name: "number" if dtype.kind in "iuf" else "category"
+            for name, dtype in frame.dtypes.items()
+        }
         set_fields(
             self,
             frame=frame,
-            columns=columns,
+            columns=self.columns or Columns("", kinds, {}),
             evidence=self.evidence or Evidence.from_classifier(classifier),
             seconds=classifier.timings_ if self.seconds is None else self.seconds,
-            classes=tuple(map(str, classifier.classes_.tolist())),
-            labelled=codes >= 0,
-            unplaced=getattr(classifier, "unplaced_", np.zeros(len(shares), bool)),
-            codes=np.where(codes >= 0, codes, shares.argmax(axis=1)),
-            certainty=shares.max(axis=1),
         )
+
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes."""
+        return tuple(map(str, self.classifier.classes_.tolist()))
+
+    @cached_property
+    def labelled(self) -> NDArray[np.bool_]:
+        """Whether rows have a label, shape (n,)."""
+        return self._label_codes >= 0
+
+    @cached_property
+    def unplaced(self) -> NDArray[np.bool_]:
+        """Whether rows have no path to a labelled row, shape (n,)."""
+        return getattr(self.classifier, "unplaced_", np.zeros(len(self.codes), bool))
+
+    @cached_property
+    def codes(self) -> NDArray[np.intp]:
+        """Classes of the rows, given or predicted, shape (n,)."""
+        predicted = self.classifier.label_distributions_.argmax(axis=1)
+        return np.where(self.labelled, self._label_codes, predicted)
+
+    @cached_property
+    def certainty(self) -> FloatArray:
+        """Probabilities of the most probable classes, shape (n,)."""
+        return np.asarray(self.classifier.label_distributions_.max(axis=1))
 
     @cached_property
     def asked(self) -> NDArray[np.intp]:
@@ -186,27 +150,28 @@ class Classification:
         return tuple(np.bincount(self.codes[self.asked], minlength=len(self.classes)).tolist())
 
     @cached_property
-    def overview(self) -> tuple[ColumnSummary, ...]:
-        """The most important columns first, then those that are left out."""
-        importance = {} if self.evidence is None else self.evidence.importance
-        shares = self.columns.column_sums(importance)
+    def overview(self) -> list[dict[str, Any]]:
+        """The most important columns first, then those that are left out.
+
+        A column has a "name" and a "kind", or a "reason" why it is left out; numbers of "missing"
+        cells and "distinct" values; and an "importance", its share of all columns, or None.
+        """
+        shares = self.columns.column_sums(self.evidence.importance if self.evidence else {})
         columns = [(name, str(kind), "") for name, kind in self.columns.used.items()]
+        columns.sort(key=lambda column: -shares.get(column[0], 0.0))
         columns += [(name, "", reason) for name, reason in self.columns.left_out.items()]
-        summaries = [
-            ColumnSummary(*column, *_count_cells(self.frame, *column[:2]), shares.get(column[0]))
-            for column in columns
+        return [
+            {"name": name, "kind": kind, "reason": reason, "importance": shares.get(name)}
+            | _count_cells(self.frame.get(name), kind)
+            for name, kind, reason in columns
         ]
-        summaries.sort(key=lambda column: (column.kind == "", -(column.importance or 0.0)))
-        return tuple(summaries)
 
     @cached_property
     def shown_columns(self) -> tuple[str, ...]:
         """Columns whose cells are shown: an identifier and the most important ones."""
-        if self.frame is None:
-            return ()
-        identifiers = [column.name for column in self.overview if column.reason == "identifier"]
-        used = [column.name for column in self.overview if column.kind]
-        return (*identifiers[:1], *used)[:_SHOWN_COLUMNS]
+        used = [column["name"] for column in self.overview if column["kind"]]
+        ids = [column["name"] for column in self.overview if column["reason"] == "identifier"]
+        return tuple(name for name in (*ids[:1], *used) if name in self.frame)[:_SHOWN_COLUMNS]
 
     def cells(self, rows: Any) -> dict[str, list[str]]:
         """Return short texts of some rows by shown column."""
@@ -222,9 +187,9 @@ class Classification:
             return []
         doubtful = self.evidence.doubtful[: 2 * _SHOWN_ROWS]
         places = [place for place, _ in doubtful]
-        both = [(int(self.evidence.codes[place]), other) for place, other in doubtful]
+        choices = [(int(self.evidence.codes[place]), other) for place, other in doubtful]
         rows = np.flatnonzero(self.labelled)[places]
-        return self._table_rows(rows, both, self.evidence.distributions[places])
+        return self._table_rows(rows, choices, self.evidence.distributions[places])
 
     @cached_property
     def least_certain(self) -> list[TableRow]:
@@ -234,62 +199,37 @@ class Classification:
         shares = self.classifier.label_distributions_[rows]
         return self._table_rows(rows, np.argsort(-shares, axis=1, kind="stable")[:, :2], shares)
 
+    @cached_property
+    def _label_codes(self) -> NDArray[np.intp]:
+        """Classes of the labelled rows, −1 for the others."""
+        known = pd.Index(self.classifier.classes_.astype(object))
+        return np.asarray(known.get_indexer(np.asarray(self.labels, dtype=object)))
+
     def _table_rows(self, rows: Any, choices: Any, shares: FloatArray) -> list[TableRow]:
-        texts = list(self.cells(rows).values())
+        texts = self.cells(rows).values()
         return [
-            TableRow(
+            (
                 int(row) + 1,
-                tuple(column[place] for column in texts),
-                tuple((self.classes[code], float(shares[place, code])) for code in choices[place]),
+                [column[place] for column in texts],
+                [(self.classes[code], float(shares[place, code])) for code in choices[place]],
             )
             for place, row in enumerate(rows)
         ]
 
 
-def describe_graphs(classifier: Any) -> dict[str, GraphDescription]:
-    """Describe the graphs of a Gaussian process by name, or the one graph of a network."""
-    if hasattr(classifier, "graphs_"):
-        return {name: graph.description for name, graph in classifier.graphs_.items()}
-    description = classifier.graph_.description
-    return {description.name: description}
-
-
-def describe_weighting(classifier: Any) -> str:
-    """Describe class shares or class weights as a sentence; return "" for the default."""
-    name = "class_shares" if hasattr(classifier, "class_shares") else "class_weight"
-    weighting = getattr(classifier, name)
-    if isinstance(weighting, Mapping):
-        listed = ", ".join(f"{shorten(str(key))} {value:g}" for key, value in weighting.items())
-        return f"{name} is given: {listed}."
-    if weighting == "labels":
-        return "The classes are assumed to be as frequent as among the labelled rows."
-    if weighting in ("equal", "balanced"):
-        return (
-            "All classes count alike, however many labels they have: rare classes are found more "
-            "often, at the cost of false alarms."
-        )
-    return ""
-
-
-def cell_texts(column: Any) -> list[str]:
+def cell_texts(column: pd.Series[Any]) -> list[str]:
     """Return short texts of the cells of a column; a missing cell gives an empty text."""
-    return [
-        ""
-        if pd.api.types.is_scalar(value) and pd.isna(value)
-        else f"{value:.6g}"
-        if isinstance(value, float)
-        else shorten(str(value))
-        for value in column
-    ]
+    texts = [f"{cell:.6g}" if isinstance(cell, float) else shorten(str(cell)) for cell in column]
+    return ["" if missing else text for text, missing in zip(texts, column.isna(), strict=True)]
 
 
-def _count_cells(frame: Any, name: str, kind: str) -> tuple[int | None, int | None]:
-    """Count missing cells and distinct values."""
-    if frame is None or name not in frame:
-        return None, None
-    present = frame[name].dropna()
+def _count_cells(column: pd.Series[Any] | None, kind: str) -> dict[str, int | None]:
+    """Count missing cells and distinct values; None without the column."""
+    if column is None:
+        return {"missing": None, "distinct": None}
+    present = column.dropna()
     if kind == "number" and pd.api.types.is_string_dtype(present):
         present = present[~present.isin(MISSING_TEXTS)]
     if present.dtype == object:
         present = present.astype(str)  # cells may be lists
-    return len(frame) - len(present), int(present.nunique())
+    return {"missing": len(column) - len(present), "distinct": int(present.nunique())}

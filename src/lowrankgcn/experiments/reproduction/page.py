@@ -1,4 +1,4 @@
-"""Table cells, sentences, and the whole reproduction as Markdown and as an HTML page.
+"""Table cells, sentences and figures: the whole reproduction as Markdown and as an HTML page.
 
 A row is one of :attr:`Results.tables`.
 
@@ -13,22 +13,28 @@ from __future__ import annotations
 import os
 import platform
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
 from lowrankgcn._format import plural
 from lowrankgcn._parallel import available_threads
-from lowrankgcn.experiments.reproduction import figures
-from lowrankgcn.experiments.reproduction.grid import PAPER, TABLES
-from lowrankgcn.experiments.reproduction.results import TOLERANCE, Results
-from lowrankgcn.experiments.statistics import markdown_table, plus_minus
-from lowrankgcn.report.pages import render_page, versions
+from lowrankgcn.datasets import load_spiral
+from lowrankgcn.experiments.reproduction.results import PAPER, TOLERANCE, Results
+from lowrankgcn.experiments.statistics import plus_minus
+from lowrankgcn.plotting import plot_embedding, plot_filter
+from lowrankgcn.plotting._common import add_legend, class_mark
+from lowrankgcn.report.rendering import render_page, versions
+from lowrankgcn.spectral.filters import Linear, Pseudoinverse, Quadratic
 
 HEADER: list[str] = PAPER["page"]["header"]
 SHORT_HEADER: list[str] = PAPER["page"]["short_header"]
-NUMERIC = range(1, 7)
 HOW: str = PAPER["page"]["how"]
-_FEW = 20  # runs
+_VIEW = np.deg2rad([130.0, 25.0])  # the paper's azimuth and elevation
 
 
 def seconds_text(seconds: float) -> str:
@@ -63,62 +69,24 @@ def cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 def short_cells(row: dict[str, Any]) -> tuple[str, ...]:
     """Return the cells of a row for narrow terminals, in the order of ``SHORT_HEADER``."""
-    return (
-        *cells(row)[:3],
-        seconds_text(row["setup_seconds"] + row["training_seconds"]),
-        seconds_text(row["published_total_seconds"]),
-        row["verdict"].removeprefix("differs, see "),
-    )
+    ours = row["setup_seconds"] + row["training_seconds"]
+    times = seconds_text(ours), seconds_text(row["published_total_seconds"])
+    return (*cells(row)[:3], *times, row["verdict"].removeprefix("differs, see "))
 
 
 def summary(results: Results) -> str:
     """Count the rows that agree and differ in one sentence."""
-    rows = results.rows
-    if not rows:
-        return "No rows were computed."
-    agree = sum(row["agrees"] for row in rows)
-    chance = sum(row["agrees"] and not row["beyond_chance"] for row in rows)
-    errata = [row["explained_by"] for row in rows if row["explained_by"] is not None]
-    unexplained = len(rows) - agree - len(errata)
-    text = (
-        f"{agree} of {len(rows)} rows agree with the published figure: {chance} within chance, "
-        f"{agree - chance} within {TOLERANCE:g} points"
-    )
-    if errata:
-        numbers = ", ".join(map(str, sorted(set(errata))))
-        text += f"; {len(errata)} differ and are explained by errata ({numbers})"
-    if unexplained:
-        text += f"; {unexplained} differ without an explanation"
-    text += f". {results.runs} runs, seed {results.seed}."
-    return text + PAPER["page"]["few"] if results.runs < _FEW else text
+    values = {"results": results, "tolerance": TOLERANCE, "few": PAPER["page"]["few"]}
+    return render_page("summary.txt.j2", **values)
 
 
-def as_markdown(results: Results, *, command: str) -> str:
-    """Return tables, errata and the command as Markdown."""
-    measured = f"Times were measured on {machine()}"
-    if hasattr(os, "getloadavg"):
-        measured += f"; load average {os.getloadavg()[2]:.1f} at the end"
-    introduction = PAPER["page"]["introduction"].format(command=command)
-    parts = [introduction, f"**{summary(results)}**", HOW, f"{measured}."]
-    for name, table in TABLES.items():
-        if name in results.missing:
-            parts += [f"## {table['title']}", results.missing[name]]
-        elif name in results.tables:
-            shown = map(cells, results.tables[name])
-            rows = ([text.replace("*", r"\*") for text in row] for row in shown)
-            parts += [f"## {table['title']}", table["about"], markdown_table(HEADER, rows, NUMERIC)]
-    parts.append("## Errors in the paper")
-    for erratum in results.errata:
-        parts += [f"### {erratum['number']}. {erratum['title']}", erratum["text"]]
-        parts += [f"*Demonstration:* {text}" for text in erratum["shown"]]
-    return "\n\n".join(part.strip() for part in parts) + "\n"
-
-
-def as_html(results: Results, *, command: str, filters: bool) -> str:
-    """Render the results as a page.
+def render(template: str, results: Results, command: str, *, filters: bool = False) -> str:
+    """Render the results.
 
     Parameters
     ----------
+    template : str
+        "reproduction.html.j2" for a page or "reproduction.md.j2" for Markdown without figures.
     results : Results
     command : str
         Command to repeat the reproduction.
@@ -128,29 +96,55 @@ def as_html(results: Results, *, command: str, filters: bool) -> str:
     Returns
     -------
     str
-        A complete HTML document.
+        A complete document.
     """
-    shown = [table for name, table in TABLES.items() if name in results.missing | results.tables]
-    sections = {table["name"]: table["title"] for table in shown}
-    if filters:
-        sections["filters"] = "Figures 3 and 4: filters and points"
-    if results.rows:
-        sections["errata"] = "Errors in the paper"
     return render_page(
-        "reproduction.html.j2",
-        title="The paper, reproduced",
-        subtitle=f"{versions()[0]}, seed {results.seed}",
-        sections={**sections, "repeat": "How to reproduce"},
+        template,
         results=results,
         summary=summary(results),
-        tables=shown,
-        page=PAPER["page"],
-        numeric=NUMERIC,
+        paper=PAPER,
+        filters=(Linear("auto"), Quadratic("auto"), Pseudoinverse()) if filters else (),
         cells=cells,
-        figures=figures,
         command=command,
         machine=machine(),
+        load=os.getloadavg()[2] if hasattr(os, "getloadavg") else None,
+        **{draw.__name__: draw for draw in (plot_filter, draw_spiral, draw_ranks)},
     )
+
+
+def draw_spiral(ax: Axes) -> None:
+    """Draw figure 4: the spiral with 400 points per orb."""
+    spiral = load_spiral(400)
+    (across, height), (along, sine) = np.cos(_VIEW), np.sin(_VIEW)
+    view = np.array([[across, -along * sine], [along, across * sine], [0.0, height]])
+    flat = spiral.data @ view
+    plot_embedding(flat, spiral.target + 1, columns=(0, 1), ax=ax)
+    origin = flat.min(axis=0) + np.array([-3.0, 1.5])  # beside the points
+    for label, direction in zip("xyz", view, strict=True):
+        ax.plot(*np.array([origin, origin + 2.0 * direction]).T, color="black", linewidth=1.2)
+        x, y = origin + 2.7 * direction
+        ax.text(x, y, label, ha="center", va="center")
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+
+
+def draw_ranks(rows: Sequence[dict[str, Any]], times: bool, ax: Axes) -> None:
+    """Draw figure 5: accuracy, or set-up and training time, by rank; ours and published."""
+    table = pd.DataFrame(rows).astype({"interval": float})
+    table["total_seconds"] = table["setup_seconds"] + table["training_seconds"]
+    name, label = (
+        ("total_seconds", "set-up and training, seconds") if times else ("accuracy", "accuracy, %")
+    )
+    for code, (network, part) in enumerate(table.groupby("network")):
+        style: Any = class_mark(code) | {"markersize": 4, "linewidth": 1.2}
+        if not times:
+            bars = part["interval"].fillna(0)
+            ax.errorbar(part["rank"], part[name], bars, fmt="none", capsize=2, color=style["color"])
+        ax.plot(part["rank"], part[name], label=network, **style)
+        style |= {"linestyle": ":", "markerfacecolor": "none", "label": f"{network}, published"}
+        ax.plot(part["rank"], part[f"published_{name}"], **style)
+    ax.set(xlabel="rank r", ylabel=label, yscale="log" if times else "linear")
+    add_legend(ax)
 
 
 def machine() -> str:

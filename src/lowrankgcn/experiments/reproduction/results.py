@@ -10,14 +10,21 @@ False
 
 Every erratum that concerns a row is demonstrated by a run, and explains a difference only if the
 numbers of that run do.
+
+A row is a line of a table with its published figures, from ``paper.toml``. Rows with the same
+computation share a case:
+
+>>> rows = paper_rows()
+>>> len(rows), len({row["case"] for row in rows})
+(58, 50)
+>>> rows[4]["case"].network, rows[4]["case"].filter, rows[4]["accuracy"]
+('L-GCN', 'pseudoinverse', 92.23)
 """
 
 from __future__ import annotations
 
-import math
+import tomllib
 from collections.abc import Sequence
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,18 +32,90 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from lowrankgcn.experiments.reproduction import grid, training_runs
-from lowrankgcn.experiments.reproduction.grid import ERRATA, PAPER, TABLES, Row
-from lowrankgcn.experiments.reproduction.training_runs import Entries, Measured, Watch
+from lowrankgcn.experiments.reproduction import training_runs
+from lowrankgcn.experiments.reproduction.training_runs import Case, Entries, Measured, Watch
 from lowrankgcn.experiments.statistics import CONFIDENCE, interval, plus_minus, prediction_interval
 
 _ROWS = 58  # in all tables of the paper: at 95 % each, three would differ by chance
 # Points. The choice of training nodes, the same for all of the paper's figures, changes an accuracy
 # by more.
 TOLERANCE = 2.0
+_BASES = 8  # choices of signs for every reduced-order row
+_BASIS_RUNS = 20  # runs of every other choice of signs
+_SPLIT_RUNS = 5  # runs of every random training set
 
+# What distinguishes the cases of a table.
+SETTINGS = ("network", "filter", "rank", "smoother")
+
+Row = dict[str, Any]
+_DEFAULTS: Row = {"naive": False, "errata": [], **dict.fromkeys(("setup", "training", *SETTINGS))}
+
+# Contents of ``paper.toml``.
+PAPER = tomllib.loads(Path(__file__).with_name("paper.toml").read_text("utf-8"))
+
+# Name, title, description, data and rows of the tables and figures, in the paper's order.
+TABLES: dict[str, dict[str, Any]] = {table["name"]: table for table in PAPER["table"]}
+
+# Number, title and text of the errata by name, and how they are demonstrated.
+ERRATA: dict[str, dict[str, Any]] = {erratum["name"]: erratum for erratum in PAPER["erratum"]}
+
+# Names of what can be reproduced; "filters" are figures that need no training.
 NAMES = (*TABLES, "filters")
-"""Names of what can be reproduced; "filters" are figures that need no training."""
+
+
+def paper_rows(*tables: str) -> list[Row]:
+    """Return the rows of some tables, by default of all.
+
+    A row has the keys "table", "case", those of ``SETTINGS``, "naive" (whether the paper multiplied
+    with stored n×n matrices), "errata" (names of the errata about it), "accuracy" (the published
+    mean of "runs" runs, in per cent) and the published seconds: "setup" and "training", if the
+    paper prints them apart, and "total".
+
+    Examples
+    --------
+    >>> [len(paper_rows(name)) for name in TABLES]
+    [8, 11, 11, 20, 8]
+    """
+    rows = []
+    for name, table in TABLES.items():
+        for line in table["rows"] if name in (tables or TABLES) else ():
+            row: Row = {"table": name, **_DEFAULTS, **line}
+            if row["setup"] is not None:
+                row["total"] = row["setup"] + row["training"]
+            row["case"] = Case(table["data"], *(row[setting] for setting in SETTINGS))
+            row["runs"] = 20 if row["naive"] else 100  # section A4.3
+            rows.append(row)
+    return rows
+
+
+def other_bases(case: Case) -> list[Case]:
+    """Return a reduced-order case with other eigenvectors; they do not change other networks."""
+    bases = range(1, _BASES + 1) if case.network == "R-GCN" else ()
+    return [case._replace(basis=k) for k in bases]
+
+
+def demonstrations(table: str) -> dict[str, list[Case]]:
+    """Return the cases that demonstrate errata of a table, by erratum."""
+    return {
+        name: [Case(**erratum["case"], split=split) for split in erratum.get("splits", [0])]
+        for name, erratum in ERRATA.items()
+        if "case" in erratum and table in erratum["tables"]
+    }
+
+
+def plan(names: Sequence[str], runs: int) -> dict[Case, int]:
+    """Return the number of runs of every case of some tables.
+
+    Examples
+    --------
+    >>> {str(case): runs for case, runs in plan(("cars",), runs=50).items() if not case.rank}
+    {'cars: GCN linear': 50, 'cars: GCN quadratic': 50, 'cars: GCN pseudoinverse': 50}
+    """
+    cases = [row["case"] for row in paper_rows(*names)]
+    shown = [case for name in names for more in demonstrations(name).values() for case in more]
+    work = dict.fromkeys(cases, runs)  # rows may share a case
+    work |= {other: min(runs, _BASIS_RUNS) for case in cases for other in other_bases(case)}
+    return work | {case: min(runs, _SPLIT_RUNS) if case.split else runs for case in shown}
 
 
 class Results(NamedTuple):
@@ -63,7 +142,8 @@ class Results(NamedTuple):
     @property
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """Rows by table."""
-        return {name: list(rows) for name, rows in groupby(self.rows, itemgetter("table"))}
+        names = dict.fromkeys(row["table"] for row in self.rows)
+        return {name: [row for row in self.rows if row["table"] == name] for name in names}
 
 
 def reproduce(
@@ -102,57 +182,51 @@ def reproduce(
         If results cannot be written.
     """
     store = training_runs.Store(folder, seed, iterations)
-    measured = training_runs.compute(training_runs.plan(names, runs), store, watch)
+    measured = training_runs.compute(plan(names, runs), store, watch)
     return collect(names, measured, runs=runs, seed=seed)
 
 
 def collect(names: Sequence[str], measured: Measured, *, runs: int, seed: int) -> Results:
     """Judge the rows of some tables."""
-    rows, missing, shown = [], {}, {name: list[str]() for name in ERRATA}
-    for name in (name for name in TABLES if name in names):
-        data = TABLES[name]["data"]
-        if data in measured.missing:
-            missing[name] = measured.missing[data]
-            continue
-        table = [_judge_row(row, measured.entries) for row in grid.paper_rows(name)]
-        rows += table
-        for erratum, text in _demonstrate(name, table, measured.entries).items():
-            shown[erratum].append(text)
-    errata = [
-        {key: erratum[key] for key in ("number", "title", "text")}
-        | {"shown": shown[name] if erratum["tables"] else [erratum["shown"]]}
-        for name, erratum in ERRATA.items()
-    ]
+    entries, tables, missing = measured.entries, dict[str, list[Row]](), {}
+    for name, table in TABLES.items():
+        if name in names and table["data"] in measured.missing:
+            missing[name] = measured.missing[table["data"]]
+        elif name in names:
+            tables[name] = [_judge_row(row, entries) for row in paper_rows(name)]
+    errata = []
+    for erratum in ERRATA.values():
+        present = [name for name in erratum["tables"] if name in tables]
+        shown = [_demonstrate(erratum, name, tables[name], entries) for name in present]
+        if not erratum["tables"]:
+            shown = [erratum["shown"]]
+        errata.append({key: erratum[key] for key in ("number", "title", "text")} | {"shown": shown})
+    rows = [row for table in tables.values() for row in table]
     return Results(rows, errata, missing, measured.sources, runs, seed)
 
 
 def _judge_row(row: Row, entries: Entries) -> dict[str, Any]:
     """Return the columns of a row."""
-    case, entry = row["case"], entries[row["case"]]
+    entry = entries[row["case"]]
     judged = judge(entry.accuracies, row["accuracy"], row["runs"])
-    bases = [case, *grid.other_bases(case)]
-    means = [100 * float(np.mean(entries[each].accuracies)) for each in bases]
-    several = len(means) > 1
-    outcome, explained = "agrees", None
-    if not judged["agrees"]:
-        reasons = [name for name in row["errata"] if _explains(name, row, entries, means)]
-        explained = ERRATA[reasons[0]]["number"] if reasons else None
-        outcome = f"differs, see erratum {explained}" if reasons else "differs"
+    bases = [row["case"], *other_bases(row["case"])]
+    means = [100 * float(np.mean(entries[case].accuracies)) for case in bases]
+    reasons = [name for name in row["errata"] if _explains(name, row, entries, means)]
+    explained = ERRATA[reasons[0]]["number"] if reasons and not judged["agrees"] else None
+    differs = "differs" if explained is None else f"differs, see erratum {explained}"
     return {
-        **{name: row[name] for name in ("table", *grid.SETTINGS, "naive")},
+        **{name: row[name] for name in ("table", *SETTINGS, "naive")},
         "runs": len(entry.accuracies),
         **judged,
-        "verdict": outcome,
+        "verdict": "agrees" if judged["agrees"] else differs,
         "errata": [ERRATA[name]["number"] for name in row["errata"]],
         "explained_by": explained,
-        "signs_low": min(means) if several else None,
-        "signs_high": max(means) if several else None,
+        "signs_low": min(means) if len(means) > 1 else None,
+        "signs_high": max(means) if len(means) > 1 else None,
         "setup_seconds": entry.setup,
         "training_seconds": entry.alone,
         "batch_seconds_per_run": entry.per_run,
-        "published_setup_seconds": row["setup"],
-        "published_training_seconds": row["training"],
-        "published_total_seconds": row["total"],
+        **{f"published_{step}_seconds": row[step] for step in ("setup", "training", "total")},
     }
 
 
@@ -190,8 +264,8 @@ def judge(accuracies: Sequence[float], published: float, published_runs: int) ->
     deviation, chance = 0.0, None
     if n > 1:
         deviation = float(values.std(ddof=1))
-        quantile = float(stats.t.ppf(1 - (1 - CONFIDENCE) / _ROWS / 2, n - 1))
-        chance = quantile * deviation * math.sqrt(1 / n + 1 / published_runs)
+        quantile = stats.t.ppf(1 - (1 - CONFIDENCE) / _ROWS / 2, n - 1)
+        chance = float(quantile * deviation * np.sqrt(1 / n + 1 / published_runs))
     return {
         "accuracy": mean,
         "interval": None if chance is None else half_width,
@@ -210,43 +284,33 @@ def _explains(name: str, row: Row, entries: Entries, sign_means: Sequence[float]
 
     `sign_means` are mean accuracies, in per cent, with other signs of the eigenvectors.
     """
-    case, published = row["case"], row["accuracy"]
+    erratum = ERRATA[name]
     if name in ("signs", "spiral-reduced"):
         low, high = prediction_interval(sign_means)
         # "spiral-reduced" claims that no signs give the published accuracy.
-        return bool(low <= published <= high) == (name == "signs")
-    if name == "quadratic":
-        (case,) = grid.demonstrations("mushrooms")["quadratic"]
-    elif name == "digits":
-        published = ERRATA["digits"]["accuracy"]
-    else:
-        # The others explain nothing: the published labels are used here, and ranks beyond that of
-        # the data do not change the accuracies in these tables.
-        return False
-    return bool(judge(entries[case].accuracies, published, row["runs"])["agrees"])
+        return bool(low <= row["accuracy"] <= high) == (name == "signs")
+    case = Case(**erratum["case"]) if "case" in erratum else row["case"]
+    published = (row | erratum)["accuracy"]
+    agrees = judge(entries[case].accuracies, published, row["runs"])["agrees"]
+    return bool(agrees and erratum.get("explains"))
 
 
-def _demonstrate(table: str, rows: Sequence[dict[str, Any]], entries: Entries) -> dict[str, str]:
-    """Return what the runs of a table demonstrate, by erratum."""
+def _demonstrate(erratum: Row, table: str, rows: Sequence[Row], entries: Entries) -> str:
+    """Return what the runs of a table demonstrate."""
     reduced = [row for row in rows if row["network"] == "R-GCN"]
     ranges = "; ".join(PAPER["page"]["signs"].format(**row) for row in reduced)
-    shown = {}
-    for name, erratum in ERRATA.items():
-        if table not in erratum["tables"]:
-            continue
-        values: dict[str, Any] = {"data": table, "ranges": ranges}
-        if "row" in erratum:
-            wanted = erratum["row"] | {"naive": False}
-            (row,) = (row for row in rows if wanted.items() <= row.items())
-            values |= row | {"ours": plus_minus(row["accuracy"], row["interval"])}
-        if "case" in erratum:
-            cases = grid.demonstrations(table)[name]
-            accuracies = 100 * np.array([entries[case].accuracies for case in cases])
-            values["other"] = plus_minus(*interval(accuracies[0]))
-            values["means"] = pd.Series(accuracies.mean(axis=1)).describe()
-        if name == "rank":
-            X = grid.load_setting(table).X
-            values["rank"] = np.linalg.matrix_rank(X.T @ X, hermitian=True)
-            values["hyperedges"] = X.shape[1]
-        shown[name] = erratum["shown"].format(**values)
-    return shown
+    values: dict[str, Any] = {"data": table, "ranges": ranges}
+    if "row" in erratum:
+        wanted = erratum["row"] | {"naive": False}
+        (row,) = (row for row in rows if wanted.items() <= row.items())
+        values |= row | {"ours": plus_minus(row["accuracy"], row["interval"])}
+    if "case" in erratum:
+        cases = demonstrations(table)[erratum["name"]]
+        accuracies = 100 * np.array([entries[case].accuracies for case in cases])
+        values["other"] = plus_minus(*interval(accuracies[0]))
+        values["means"] = pd.Series(accuracies.mean(axis=1)).describe()
+    if erratum["name"] == "rank":
+        X = training_runs.load_setting(table).X
+        values |= {"rank": np.linalg.matrix_rank(X.T @ X, hermitian=True), "hyperedges": X.shape[1]}
+    text: str = erratum["shown"].format(**values)
+    return text
