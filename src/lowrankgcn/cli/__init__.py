@@ -23,7 +23,7 @@ def run() -> None:
     begin = time.perf_counter()
     try:
         from lowrankgcn.cli.app import app
-        from lowrankgcn.cli.progress import Run
+        from lowrankgcn.cli.terminal import Run
 
         Run.process_begin = begin
         app(prog_name="lowrankgcn")
