@@ -76,7 +76,7 @@ def classify(args: Arguments) -> None:
     terminal.check_outputs({"--report": report, "--save": save}, {**inputs, "--out": out})
     to_stdout = str(out) == "-" or not (out or report or save or args.as_json or args.quiet)
     run = Run(quiet=args.quiet, as_json=args.as_json, rows_printed=to_stdout)
-    with run.loading():
+    with run.step("loading"):
         from lowrankgcn.cli.labelled_table import check_ending, read_labelled_table, write_table
     check_ending(out)
     with run.step("reading"), one_line_errors():
@@ -86,7 +86,7 @@ def classify(args: Arguments) -> None:
             message = f"there is a label in every row, nothing to predict{advice}"
             raise ValueError(f"{data.table.name}: column {args.target!r}: {message}")
     # Importing the classifier takes a second or more; an invalid table need not wait for it.
-    with run.loading():
+    with run.step("loading"):
         from lowrankgcn.estimators.evidence import Evidence
 
         classifier = getattr(lowrankgcn, name)(**settings)
@@ -104,28 +104,27 @@ def classify(args: Arguments) -> None:
         importance = args.edges is None and (args.as_json or report is not None or few)
     with run.step("importance"):
         evidence = Evidence.from_classifier(classifier, importance=importance)
-    files: dict[str, str] = {}
-    notes = data.notes
+    run.notes += data.notes
     with run.step("writing"):
         if out is not None or to_stdout:
             frame, renamed = predictions.added_to(data.table.frame, each_class=args.probabilities)
-            notes = notes + renamed
+            run.notes += renamed
             frame = frame[predictions.unlabelled] if out is None else frame
-            files |= write_table(frame, out, data.table)
+            run.files |= write_table(frame, out, data.table)
         if report is not None:
-            about = {"seconds": run.seconds, "warnings": run.warnings}
-            about |= {"command": terminal.command_line(args.context, "as_json", "quiet")}
-            about |= {"facts": predictions.set_facts()}
+            command_line = terminal.command_line(args.context, "as_json", "quiet")
+            about = {"command": command_line, "facts": predictions.set_facts()}
+            about |= {"seconds": run.seconds, "warnings": run.warnings}
             write_report(report, data, classifier, evidence, **about)
-            files["report"] = str(report)
+            run.files["report"] = str(report)
         if save is not None:
             save_model(save, data, classifier)
-            files["model"] = str(save)
+            run.files["model"] = str(save)
     facts, document = _summary(data, classifier, evidence)
     if predictions.unsure is not None:
         document["unsure"] = int((predictions.unsure & predictions.unlabelled).sum())
     scores = {} if evidence is None else evidence.scores
-    predictions.print_summary(run, facts, document, notes, files, scores)
+    predictions.print_summary(run, facts, document, scores)
 
 
 def _classifier_settings(options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

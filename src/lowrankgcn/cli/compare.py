@@ -55,8 +55,8 @@ def compare(args: Arguments) -> None:
         from lowrankgcn.experiments.comparison.splits import compare as compare_methods
 
         with one_line_errors("--methods"):
-            keys = args.methods and [key.strip() for key in args.methods.split(",")]
-            chosen = choose(keys)
+            names = args.methods
+            chosen = choose(None if names is None else [key.strip() for key in names.split(",")])
         data = _task(args)
     if terminal.is_from(args.context, "labels_per_class", "DEFAULT"):
         most = max(data.class_sizes.values()) // 2

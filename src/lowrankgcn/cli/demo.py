@@ -32,7 +32,7 @@ def demo(args: Arguments) -> None:
     lowrankgcn demo --out demo-1 --seed 1
     """
     run = Run(quiet=args.quiet, as_json=args.as_json)
-    with run.loading():
+    with run.step("loading"):
         import lowrankgcn.estimators
         from lowrankgcn import datasets
     terminal.prepare_folder(args.out)

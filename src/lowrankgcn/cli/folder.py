@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -41,10 +41,9 @@ def classify_folder(args: Arguments, name: str, settings: Mapping[str, Any]) -> 
     (table,), target, out, save = args.table, args.target, args.out, args.save
     run = terminal.Run(quiet=args.quiet, as_json=args.as_json)
     classifier = getattr(lowrankgcn, name)(**settings)
-    files: dict[str, str] = {}
     with _client(args.scheduler, args.workers):
         with one_line_errors():
-            frame, features, markers, notes = _read(args)
+            frame, features, markers, run.notes = _read(args)
         labels = frame[[target]].map_partitions(
             _read_labels, target, markers, meta=(target, object)
         )
@@ -55,23 +54,22 @@ def classify_folder(args: Arguments, name: str, settings: Mapping[str, Any]) -> 
                 # Rows without a prediction have empty cells; a warning per block adds nothing.
                 with one_line_errors("--out", writing=out), terminal.collect_warnings():
                     _write(frame, labels, classifier, args.probabilities, out)
-                files["written"] = str(out)
+                run.files["written"] = str(out)
             if save is not None:
                 with one_line_errors("--save", writing=save):
                     lowrankgcn.save(classifier, save, fitted_rows=False)
-                files["model"] = str(save)
+                run.files["model"] = str(save)
     facts: dict[str, Any] = {
         "table": str(table),
         "target": target,
         "rows": int(classifier.transduction_.shape[0]),
         "graph": repr(classifier.graph_),
-        **files,
+        **run.files,
     }
-    facts |= {"note": "; ".join(notes)} if notes else {}
+    facts |= {"note": "; ".join(run.notes)} if run.notes else {}
     if run.as_json:
-        seconds = run.seconds | {"total": run.total()}
-        more = {"seed": classifier.random_state, "seconds": seconds, "warnings": run.warnings}
-        run.print_json(facts | more)
+        more = {"seed": classifier.random_state, "seconds": run.all_seconds()}
+        run.print_json(facts | more | {"warnings": run.warnings})
     else:
         run.print_facts(facts)
         run.print_times()
@@ -92,19 +90,19 @@ def _check(args: Arguments) -> None:
         advice = "pip install 'lowrankgcn[distributed]'"
         raise option_error("TABLE", f"a folder needs Dask: {advice}")
     terminal.check_outputs({"--save": args.save}, {**parts, "--out": out})
-    message = ""
+    if out is None and args.save is None:
+        raise option_error("--out", "name a new folder for the rows")
     if out is None:
-        message = "" if args.save is not None else "name a new folder for the rows"
-    elif source.resolve() in out.resolve().parents:
-        message = f"{out} is inside {source}"
-    elif not out.resolve().parent.is_dir():
-        message = f"{out.resolve().parent} is not a folder"
-    elif out == Path("-"):
-        message = "a folder cannot be written to standard output; name a new folder"
-    elif out.exists():
-        message = f"{out} exists already; name a new folder"
-    if message:
-        raise option_error("--out", message)
+        return
+    place = out.resolve()
+    for wrong, message in (
+        (source.resolve() in place.parents, f"{out} is inside {source}"),
+        (not place.parent.is_dir(), f"{place.parent} is not a folder"),
+        (str(out) == "-", "a folder cannot be written to standard output; name a new folder"),
+        (out.exists(), f"{out} exists already; name a new folder"),
+    ):
+        if wrong:
+            raise option_error("--out", message)
 
 
 @contextmanager
@@ -120,20 +118,17 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[None]:
         # Any free port for the dashboard; no log of workers that end slowly.
         address = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
         address["silence_logs"] = logging.ERROR
-    # The command reports failures in one line; Dask must not log them as well.
-    before = logging.root.manager.disable
-    logging.disable(logging.ERROR)
-    try:
+    with ExitStack() as stack:
+        # The command reports failures in one line; Dask must not log them as well.
+        stack.callback(logging.disable, logging.root.manager.disable)
+        logging.disable(logging.ERROR)
         try:
-            client = Client(**address)
-        except (OSError, TimeoutError, ValueError) as error:
+            stack.enter_context(Client(**address))
+        except (OSError, ValueError) as error:
             message = f"no connection to Dask: {' '.join(str(error).split())}"
             option = "--workers" if scheduler is None else "--scheduler"
             raise option_error(option, message) from None
-        with client:
-            yield
-    finally:
-        logging.disable(before)
+        yield
 
 
 def _read(args: Arguments) -> tuple[Any, Any, list[str], list[str]]:

@@ -25,10 +25,7 @@ _COLUMNS, _MODEL, _FOLDERS = "Columns", "Model", "Folders of Parquet files"
 _READING, _LABELLING, _OUTPUT = "Reading", "Labels", "Output"
 _EMPTY: Any = inspect.Parameter.empty
 
-_TABLE = (
-    "CSV, TSV, Parquet, Feather, JSON lines or Excel file, also compressed; several files or a "
-    "pattern such as 'cars-*.csv' are one table; - is standard input."
-)
+_TABLE = "CSV, TSV, Parquet, Feather, JSON lines or Excel, several files or a pattern; - for stdin."
 _FOLDER = "A folder of Parquet files may be larger than memory."
 _DATASETS = (
     "A file or a pattern, as for classify, or one of iris, wine, breast_cancer, digits, cars, "
@@ -40,10 +37,7 @@ _UNLABELLED = "Texts that mark unlabelled rows, such as NA,?; '' for empty cells
 _CLASS = "Text that is a class, such as none, although it often marks unlabelled rows; repeat."
 _KEY = "Column that identifies the rows in --labels and --edges."
 _DELIMITER = "Character between cells; 'tab' for a tab."
-_EDGES = (
-    "File with the edges of a graph whose nodes are the rows: two columns of row numbers, or of "
-    "values of --key, and perhaps a third of weights."
-)
+_EDGES = "Edges of a graph of the rows: two columns of row numbers or --key, perhaps weights."
 _DROP = "Column to ignore. Repeat, or separate names by commas."
 _GRAPH = "Graph of the rows: gaussian, hypergraph, knn or auto."
 _METHOD = "gp: Gaussian process; gcn: the networks of the paper (needs torch)."
@@ -57,10 +51,7 @@ _BANDWIDTH = "With --method gcn: bandwidth of the Gaussian graph, in the units o
 _OUT = "Write the table with predictions, in the format of this name; - for standard output."
 _OVERWRITE = "Allow --out to replace the table."
 _PROBABILITIES = "Add a column with the probability of each class."
-_LEVEL = (
-    "Add a column with sets of classes that contain the true one with this probability, such as "
-    "0.9; rows that fit no labelled class are marked unsure."
-)
+_LEVEL = "Add sets of classes that contain the true one with this probability, or unsure."
 _IMPORTANCE = "Rank the columns; by default with --report or --json, or for up to 30 columns."
 _ROW = "Row to explain, counted from 1 without the header. Repeat for more rows."
 _BY = "Explain by columns, by labelled rows or by blocks; auto: by columns."
@@ -79,16 +70,13 @@ def _check_level(level: float | None) -> float | None:
     return level
 
 
-def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
-    usual = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return inspect.Parameter(name, usual, default=default, annotation=kind)
-
-
-def _argument(
-    name: str, kind: Any, metavar: str, help: str, default: Any = _EMPTY
+def _parameter(
+    name: str, kind: Any, default: Any = inspect.Parameter.empty, **argument: Any
 ) -> inspect.Parameter:
-    kind = Annotated[kind, typer.Argument(metavar=metavar, help=help)]
-    return _parameter(name, kind, default)
+    """Return a parameter of a command, by default a required argument."""
+    usual = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    kind = Annotated[kind, typer.Argument(**argument)] if argument else kind
+    return inspect.Parameter(name, usual, default=default, annotation=kind)
 
 
 def _option(
@@ -118,13 +106,15 @@ _PARTS = Literal["spiral", "cars", "mushrooms", "ranks", "smoothers", "filters",
 _AUTO: dict[str, Any] = {"show_default": "auto"}
 #: Parameters by the name that a command uses.
 PARAMETERS = {
-    "context": _parameter("context", typer.Context, _EMPTY),
-    "tables": _argument("table", list[Path], "TABLE", _TABLE),
-    "tables-or-folder": _argument("table", list[Path], "TABLE", f"{_TABLE} {_FOLDER}"),
-    "table": _argument("table", Path, "TABLE", "A file that classify can read."),
-    "table-or-dataset": _argument("table", str, "TABLE_OR_DATASET", _DATASETS),
-    "model": _argument("model", Path, "MODEL", "Model file written by --save."),
-    "part": _argument("what", _PARTS, "NAME", "Table or figure of the paper.", "all"),
+    "context": _parameter("context", typer.Context),
+    "tables": _parameter("table", list[Path], metavar="TABLE", help=_TABLE),
+    "tables-or-folder": _parameter(
+        "table", list[Path], metavar="TABLE", help=f"{_TABLE} {_FOLDER}"
+    ),
+    "table": _parameter("table", Path, metavar="TABLE", help="A file that classify can read."),
+    "table-or-dataset": _parameter("table", str, metavar="TABLE_OR_DATASET", help=_DATASETS),
+    "model": _parameter("model", Path, metavar="MODEL", help="Model file written by --save."),
+    "part": _parameter("what", _PARTS, "all", metavar="NAME", help="Table or figure of the paper."),
     "target": _option("--target -t", str, "COLUMN", _TARGET, default=_EMPTY),
     "target-of-file": _option("--target -t", str, "COLUMN", "Column of the classes of a file."),
     "row": _option("--row -r", list[int], "N", _ROW, default=_EMPTY, min=1),

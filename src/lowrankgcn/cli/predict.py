@@ -39,7 +39,7 @@ def predict(args: Arguments) -> None:
     terminal.check_outputs({"--out": out}, inputs, advice=terminal.OVERWRITE)
     to_stdout = str(out) == "-" or not (out or args.as_json or args.quiet)
     run = terminal.Run(quiet=args.quiet, as_json=args.as_json, rows_printed=to_stdout)
-    with run.loading():
+    with run.step("loading"):
         from lowrankgcn.cli import labelled_table
         from lowrankgcn.cli.predictions import Predictions
         from lowrankgcn.estimators.persistence import read_model
@@ -51,51 +51,46 @@ def predict(args: Arguments) -> None:
         file = labelled_table.read_table(vars(args))
         with prefix_errors(file.name):
             features = columns.features(file.frame, decimal=file.decimal)
-    sets = unsure = agreement = None
+            known = columns.target in file.frame.columns
+            labels = read_texts(file.frame, columns.target) if known else None
+    sets: dict[str, Any] = {}
     with run.computing("prediction", timed=True):
         if level is None:
             shares = classifier.distributions(features)
         else:
-            shares, unsure = classifier.distributions_and_unsure(features)
-            sets = classifier.prediction_sets(features, level, distributions=shares)
+            shares, sets["unsure"] = classifier.distributions_and_unsure(features)
+            sets["sets"] = classifier.prediction_sets(features, level, distributions=shares)
     kind = classifier.description.get("type")
     predictions = Predictions.from_labels(
-        classifier.classes,
-        shares,
-        type=kind if isinstance(kind, str) else None,
-        level=level,
-        sets=sets,
-        unsure=unsure,
+        classifier.classes, shares, type=kind, level=level, **sets
     )
     earlier = labelled_table.columns_of_earlier_run(file.frame)
     earlier = [name for name in earlier if name not in columns.used]
     frame = file.frame.drop(columns=earlier)
     added, renamed = predictions.added_to(frame, each_class=args.probabilities)
-    files: dict[str, str] = {}
     if out is not None or to_stdout:
         with run.step("writing"):
-            files = labelled_table.write_table(added, out, file)
+            run.files = labelled_table.write_table(added, out, file)
     facts = {
         "model": f"{model}, {plural(len(columns.used), 'column')}, classes "
         + ", ".join(predictions.classes),
         "table": f"{file.name}: {plural(len(frame), 'row')}",
     }
-    if columns.target in file.frame.columns:
-        agreement = predictions.agreement(read_texts(file.frame, columns.target))
+    agreement = None if labels is None else predictions.agreement(labels)
     if agreement is not None:
         share = percent(agreement["right"] / agreement["rows"])
         facts["agreement"] = f"{share} of {plural(agreement['rows'], 'labelled row')}"
     expected = {columns.target, *columns.used, *columns.left_out}
     extra = [name for name in frame.columns if name not in expected]
     unknown = _unknown_values(classifier, features)
-    notes = [*file.notes, *labelled_table.earlier_note(earlier, "replaced")]
+    run.notes += [*file.notes, *labelled_table.earlier_note(earlier, "replaced")]
     if extra:
-        notes.append("columns that the model does not use: " + ", ".join(map(repr, extra)))
+        run.notes.append("columns that the model does not use: " + ", ".join(map(repr, extra)))
     for name, values in unknown.items():
         listed = ", ".join(map(repr, [*values][:_SHOWN])) + (", …" if len(values) > _SHOWN else "")
         cells = plural(sum(values.values()), "cell")
-        notes.append(f"column {name!r}: {cells} with values unknown to the model ({listed})")
-    notes += renamed
+        run.notes.append(f"column {name!r}: {cells} with values unknown to the model ({listed})")
+    run.notes += renamed
     document = {
         "model": str(model),
         "table": file.name,
@@ -103,9 +98,9 @@ def predict(args: Arguments) -> None:
         "unknown_values": {name: sum(values.values()) for name, values in unknown.items()},
         "passed_over": extra,
         "agreement": agreement,
-        "unsure": None if unsure is None else int(unsure.sum()),
+        "unsure": int(sets["unsure"].sum()) if sets else None,
     }
-    predictions.print_summary(run, facts, document, notes, files, {})
+    predictions.print_summary(run, facts, document, {})
 
 
 def model_columns(path: Path, classifier: SavedClassifier) -> Columns:

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -147,7 +147,7 @@ class Predictions:
         values = pa.array(self.classes.tolist(), pa.string())
         if self.type is not None:
             # The model may have other classes than its description: these are texts.
-            with suppress(pa.ArrowException, ValueError):
+            with suppress(pa.ArrowException, TypeError, ValueError):
                 values = values.cast(pa.type_for_alias(self.type))
         classes = pd.array(values.to_pylist(), dtype=pd.ArrowDtype(values.type))
         columns = {
@@ -170,13 +170,7 @@ class Predictions:
         return pd.concat([frame, pd.DataFrame(added, index=frame.index)], axis=1), notes
 
     def print_summary(
-        self,
-        run: Run,
-        facts: Mapping[str, str],
-        document: Mapping[str, Any],
-        notes: Sequence[str],
-        files: Mapping[str, str],
-        scores: Mapping[str, Sequence[float | None]],
+        self, run: Run, facts: Mapping[str, str], document: Mapping[str, Any], scores: Any
     ) -> None:
         """Print the result of ``classify`` or ``predict``: a few lines, or one JSON document.
 
@@ -185,21 +179,17 @@ class Predictions:
         run : Run
         facts, document : mappings
             Lines of the text, and entries of the JSON document.
-        notes : sequence of str
-        files : mapping from kind to path
-            Files that were written.
         scores : mapping from name to one number for each class
         """
         counts, missing = self.counts(), int((self.codes < 0).sum())
         for place, row in enumerate(counts.values()):
             row |= {name: values[place] for name, values in scores.items()}
         if run.as_json:
-            results = {"classes": counts, "without_prediction": missing, "notes": notes}
-            seconds = run.seconds | {"total": run.total()}
-            more = {"warnings": run.warnings, "files": files, "seconds": seconds}
+            results = {"classes": counts, "without_prediction": missing, "notes": run.notes}
+            more = {"warnings": run.warnings, "files": run.files, "seconds": run.all_seconds()}
             run.print_json({**document, **results, **more})
             return
-        run.print_facts({**facts, **self.set_facts(), "note": notes})
+        run.print_facts({**facts, **self.set_facts(), "note": run.notes})
         numbers = ["predicted"] if self.unlabelled.all() else ["given", "predicted"]
         shares = ["mean_probability", *(name for name in ("recall", "precision") if name in scores)]
         rows = [
@@ -212,6 +202,6 @@ class Predictions:
         run.console.print()
         run.print_table(header, rows, range(1, 6), show_edge=False)
         run.console.print()
-        for name, path in files.items():
+        for name, path in run.files.items():
             run.print_line(f"{name:<12}{path}")
         run.print_times()

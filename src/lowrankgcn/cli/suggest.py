@@ -107,7 +107,7 @@ def _suggestions(
     """Return the numbers of rows, their predictions and their cells as texts."""
     names = data.columns.used or data.columns.left_out  # nodes of a graph without columns
     chosen = data.table.frame[[*names]].iloc[rows]
-    texts = chosen.astype(object).map(str).where(chosen.notna(), None)
+    texts = chosen.astype(object).map(str).astype(object).where(chosen.notna(), None)
     suggested = []
     for row, values in zip(rows.tolist(), texts.to_dict("records"), strict=True):
         guess, probability = (None, None) if predictions is None else predictions.at(row)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import re
@@ -51,7 +50,10 @@ class Run:
     Attributes
     ----------
     console : Console
-    warnings : list of str
+    notes, warnings : lists of str
+        What the user should know about the table, and about the computation.
+    files : dict from kind to path
+        Files that were written.
     seconds : dict from step to float
         In the order of the steps.
 
@@ -71,13 +73,19 @@ class Run:
     ) -> None:
         self.quiet, self.as_json = quiet, as_json
         self.console = Console(highlight=False, quiet=quiet or as_json, stderr=rows_printed)
+        self.notes: list[str] = []
         self.warnings: list[str] = []
+        self.files: dict[str, str] = {}
         self.seconds: dict[str, float] = {}
         self._begin = self.process_begin or time.perf_counter()
 
     def total(self) -> float:
         """Return the seconds since the process, or else this run, began."""
         return time.perf_counter() - self._begin
+
+    def all_seconds(self) -> dict[str, float]:
+        """Return the seconds of all steps and their total."""
+        return self.seconds | {"total": self.total()}
 
     @contextmanager
     def progress(self, text: str) -> Iterator[Callable[[str, float, float], None]]:
@@ -116,16 +124,6 @@ class Run:
                 yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
-
-    @contextmanager
-    def loading(self) -> Iterator[None]:
-        """Show and time the import of libraries; garbage is collected later, which is faster."""
-        gc.disable()
-        try:
-            with self.step("loading"):
-                yield
-        finally:
-            gc.enable()
 
     @contextmanager
     def computing(self, name: str, *, timed: bool = False) -> Iterator[None]:
