@@ -25,9 +25,9 @@ _KINDS = {"number": "numeric", "date": "date", "category": "categorical", "text"
 
 
 @command(
-    f"context tables-or-folder target {TABLES} out-or-folder overwrite report save probabilities "
-    "level importance method class-weight graph edges rank architecture filter bandwidth "
-    "scheduler workers seed json quiet"
+    f"context table_or_folder target {TABLES} out_or_folder overwrite report save probabilities "
+    "level importance method class_weight graph edges rank architecture filter bandwidth "
+    "scheduler workers seed as_json quiet"
 )
 def classify(args: Arguments) -> None:
     """Predict the class of every row whose target cell is empty.

@@ -29,8 +29,8 @@ _LONG = 10.0  # seconds; shorter work is not announced
 
 
 @command(
-    f"context table-or-dataset target-of-file {COLUMNS} labels-per-class splits methods in-order "
-    "seed json csv markdown quiet"
+    f"context table_or_dataset target_of_file {COLUMNS} labels_per_class splits methods in_order "
+    "seed as_json csv markdown quiet"
 )
 def compare(args: Arguments) -> None:
     """Compare the library with other methods on your data.
@@ -101,7 +101,7 @@ def _task(args: Arguments) -> ComparisonTask:
     table, options = args.table, vars(args)
     if table in NAMES:
         message = f"the dataset {table} has fixed columns; for a file of this name use ./{table}"
-        terminal.refuse(options, f"target {COLUMNS}".replace("class", "class_"), message)
+        terminal.refuse(options, f"target {COLUMNS}", message)
     named = table != "-" and not os.path.exists(table) and not os.path.splitext(table)[1]
     with one_line_errors("TABLE_OR_DATASET"):
         if table in NAMES or named:  # an unknown name raises an error that lists the datasets

@@ -17,7 +17,7 @@ _POINTS = 2000  # of each of the five classes of the spiral
 ENDINGS = (".csv", "-classified.csv", ".html")
 
 
-@command("context reports seed json quiet")
+@command("context reports seed as_json quiet")
 def demo(args: Arguments) -> None:
     """Classify a built-in table and a built-in point cloud, and write a report of each.
 

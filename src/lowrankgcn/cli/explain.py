@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lowrankgcn.estimators.explanation import ExplainedRow
 
 
-@command(f"model tables row {FILES} by top json")
+@command(f"model tables row {FILES} by top as_json")
 def explain(args: Arguments) -> None:
     """Explain the predicted classes of rows.
 

@@ -9,10 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
 import lowrankgcn
 from lowrankgcn.cli import terminal
@@ -179,12 +177,7 @@ def _write(frame: Any, labels: Any, classifier: Any, each_class: bool, out: Path
 
 
 def _add_predictions(
-    block: pd.DataFrame,
-    labels: pd.Series,
-    shares: NDArray[np.float64],
-    classes: NDArray[Any],
-    kind: str | None,
-    each_class: bool,
+    block: pd.DataFrame, labels: Any, shares: Any, classes: Any, kind: str | None, each_class: bool
 ) -> pd.DataFrame:
     predictions = Predictions.from_labels(classes, shares, labels, type=kind)
     return predictions.added_to(block, each_class=each_class)[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,13 +22,7 @@ import pyarrow as pa
 from lowrankgcn._progress import report_progress
 from lowrankgcn.cli.options import FILES
 from lowrankgcn.cli.predictions import Predictions
-from lowrankgcn.cli.table_labels import (
-    find_markers,
-    leak_notes,
-    merged_labels,
-    read_edges,
-    spelling_notes,
-)
+from lowrankgcn.cli.table_labels import find_markers, label_notes, merged_labels, read_edges
 from lowrankgcn.cli.terminal import one_line_errors
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns, TableFile, choose_columns, read_file, read_texts, write_file
@@ -138,7 +132,9 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
         notes = list(table.notes)
         frame = _with_target(table.frame, target, few_labels or bool(files), notes)
         kinds = ("drop", "categorical", "numeric", "text")
-        named = {kind: column_names(options.get(kind) or (), frame.columns) for kind in kinds}
+        named: dict[str, Any] = {
+            kind: column_names(options.get(kind) or (), frame.columns) for kind in kinds
+        }
         kept = {target, *(name for names in named.values() for name in names)}
         if key and key in set(frame.columns) - kept:
             named["drop"] += (key,)
@@ -146,9 +142,8 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
         notes += earlier_note(earlier, "left out")
         frame = frame.drop(columns=earlier)
         rows = Table.read(frame)
-        columns = choose_columns(
-            rows, target, **named, decimal=table.decimal, allow_no_features=edges is not None
-        )
+        named |= {"decimal": table.decimal, "allow_no_features": edges is not None}
+        columns = choose_columns(rows, target, **named)
         labels = read_texts(frame, target)
         with prefix_errors(f"column {target!r}"):
             counts = labels.value_counts(dropna=False)
@@ -165,22 +160,20 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
             check_classes(labels)
         features = columns.features(rows, decimal=table.decimal)
     whole = [name for name, kind in columns.used.items() if kind != "text"]
-    notes += spelling_notes(labels) + leak_notes(features, whole, labels)
+    notes += label_notes(labels, features, whole)
     graph = None if edges is None else read_edges(edges, frame, key)
     return LabelledTable(replace(table, frame=frame), columns, features, labels, notes, graph)
 
 
-def _left_out_notes(columns: Columns) -> list[str]:
-    """Return why columns are left out that the user did not drop."""
-    notes = []
+def _left_out_notes(columns: Columns) -> Iterator[str]:
+    """Yield why columns are left out that the user did not drop."""
     for reason, (one, several) in _REASONS.items():
         names = [repr(name) for name, why in columns.left_out.items() if why == reason]
         listed = ", ".join(names[:_LISTED]) + (f", … ({len(names)})" if names[_LISTED:] else "")
         if len(names) == 1:
-            notes.append(f"column {listed} is left out: {one}")
+            yield f"column {listed} is left out: {one}"
         elif names:
-            notes.append(f"columns {listed} are left out: {several}")
-    return notes
+            yield f"columns {listed} are left out: {several}"
 
 
 def _with_target(frame: pd.DataFrame, target: str, new: bool, notes: list[str]) -> pd.DataFrame:
@@ -190,10 +183,9 @@ def _with_target(frame: pd.DataFrame, target: str, new: bool, notes: list[str]) 
         return frame
     if not new or not target.strip():
         listed = ", ".join(map(repr, frame.columns[:_LISTED]))
-        raise ValueError(
-            f"target: expected a column of the table, got {target!r} (columns: {listed}, …); a "
-            "table without classes needs --labels, and lowrankgcn suggest chooses rows to label"
-        )
+        advice = "needs --labels, and lowrankgcn suggest chooses rows to label"
+        got = f"got {target!r} (columns: {listed}, …); a table without classes {advice}"
+        raise ValueError(f"target: expected a column of the table, {got}")
     notes.append(f"the table has no column {target!r}; it is added")
     return frame.assign(**{target: pd.array([None] * len(frame), pd.ArrowDtype(pa.string()))})
 

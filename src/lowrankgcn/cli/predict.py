@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SHOWN = 3  # unknown values in a note
 
 
-@command(f"model tables {FILES} out overwrite probabilities level json quiet")
+@command(f"model tables {FILES} out overwrite probabilities level as_json quiet")
 def predict(args: Arguments) -> None:
     """Classify all rows of a table with a model written by `classify --save`.
 
@@ -145,9 +145,7 @@ def _unknown_values(classifier: SavedClassifier, features: Table) -> dict[str, d
     for column in _fitted_columns(classifier):
         if isinstance(column, Values) and column.values != (None,):
             known, cells = set(column.values), features[column.name].as_categories()
-            counts = (
-                (value, int((cells.codes == k).sum())) for k, value in enumerate(cells.values)
-            )
+            counts = ((v, int((cells.codes == k).sum())) for k, v in enumerate(cells.values))
             unknown[str(column.name)] = {str(v): n for v, n in counts if n and v not in known}
     return {name: counts for name, counts in unknown.items() if counts}
 

@@ -61,11 +61,7 @@ class Predictions:
 
     @classmethod
     def from_labels(
-        cls,
-        classes: NDArray[Any],
-        shares: Any,
-        labels: pd.Series | None = None,
-        **attributes: Any,
+        cls, classes: NDArray[Any], shares: Any, labels: Any = None, **attributes: Any
     ) -> Predictions:
         """Make predictions with given labels, texts that are missing in unlabelled rows."""
         texts = np.array([str(name) for name in classes.tolist()], dtype=object)

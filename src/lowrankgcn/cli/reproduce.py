@@ -22,7 +22,7 @@ _PAGE, _ROWS, _STATE = "reproduction.html", "rows.csv", "state"
 _WIDE = 120  # columns of a terminal that shows all columns of the tables
 
 
-@command("part runs seed pages json markdown quiet")
+@command("part runs seed pages as_json markdown quiet")
 def reproduce(args: Arguments) -> None:
     """Recompute the tables and figures of the paper, next to the published numbers.
 

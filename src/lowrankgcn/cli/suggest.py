@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lowrankgcn.cli.predictions import Predictions
 
 
-@command(f"context tables target {TABLES} count out-rows graph edges seed json quiet")
+@command(f"context tables target {TABLES} count out_rows graph edges seed as_json quiet")
 def suggest(args: Arguments) -> None:
     """Suggest rows to label next, the most informative first.
 

@@ -4,7 +4,7 @@
 >>> labels = pd.Series(["oak", "?", None, "elm", "todo", "Elm"], dtype=object)
 >>> find_markers(labels.value_counts(dropna=False), "todo", ["?"])
 (['todo'], [])
->>> spelling_notes(labels)
+>>> list(label_notes(labels, Table({}, 6), []))
 ["classes 'Elm', 'elm' differ only by blanks, case or zeros; ...", '5 labels of 5 classes ...']
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -78,59 +78,41 @@ def find_markers(
     if usual and len(names) == len(counts):  # no cell is empty
         listed = ", ".join(map(repr, usual))
         as_classes = " ".join(f"--class {shlex.quote(name)}" for name in usual)
-        raise ValueError(
-            f"{listed} may be a class or mark unlabelled rows; use "
-            f"--unlabelled {shlex.quote(','.join(usual))} or {as_classes}"
-        )
-    return [], [
-        f"{name!r} is a class, because empty cells mark unlabelled rows; if it marks some as well, "
-        f"use --unlabelled {shlex.quote(name)}"
-        for name in usual
-    ]
+        advice = f"use --unlabelled {shlex.quote(','.join(usual))} or {as_classes}"
+        raise ValueError(f"{listed} may be a class or mark unlabelled rows; {advice}")
+    reason = "because empty cells mark unlabelled rows; if it marks some as well, use --unlabelled"
+    return [], [f"{name!r} is a class, {reason} {shlex.quote(name)}" for name in usual]
 
 
-def spelling_notes(labels: pd.Series) -> list[str]:
-    """Return notes on classes that differ only by spelling, and on too many classes."""
-    classes = pd.Series(sorted(labels.dropna().unique()), dtype=object)
-    advice = "if they are one class, correct the table"
-    notes = [
-        f"classes {', '.join(map(repr, names))} differ only by blanks, case or zeros; {advice}"
-        for _, names in classes.groupby(classes.map(_plain))
-        if len(names) > 1
-    ]
-    if len(classes) > 2 and 2 * len(classes) > labels.notna().sum():
-        count = plural(int(labels.notna().sum()), "label")
-        notes.append(f"{count} of {len(classes)} classes are few; label more rows of each class")
-    return notes
+def label_notes(labels: pd.Series, features: Table, names: Iterable[str]) -> Iterator[str]:
+    """Yield notes on labels, and on the named columns that may be another name of the class.
+
+    Classes may differ only by spelling, or be too many. The suspicious columns have one value for
+    each class and another one for each other class, in all of at least ten labelled rows and twice
+    as many as classes.
+    """
+    known = np.flatnonzero(labels.notna())
+    labels = labels.iloc[known]
+    classes = pd.Series(sorted(labels.unique()), dtype=object)
+    for _, same in classes.groupby(classes.map(_plain)):
+        if len(same) > 1:
+            listed, advice = ", ".join(map(repr, same)), "if they are one class, correct the table"
+            yield f"classes {listed} differ only by blanks, case or zeros; {advice}"
+    if len(classes) > 2 and 2 * len(classes) > len(known):
+        count = plural(len(known), "label")
+        yield f"{count} of {len(classes)} classes are few; label more rows of each class"
+    for name in names if len(known) >= max(10, 2 * len(classes)) else ():
+        codes = features[name].take(known).as_categories().codes.tolist()
+        pairs = set(zip(codes, labels, strict=True))
+        if -1 not in codes and len(pairs) == len(set(codes)) == len(classes):
+            reason = "each class has a value of its own; if so, leave it out by --drop"
+            yield f"column {name!r} may be another name of the class: {reason} {str(name)!r}"
 
 
 def _plain(name: str) -> str:
     """Return a class without differences of spelling; "3.0" is 3."""
     text = " ".join(name.split()).casefold()
     return text[:-2] if re.fullmatch(r"-?[0-9]+\.0", text) else text
-
-
-def leak_notes(features: Table, names: Iterable[str], labels: pd.Series) -> list[str]:
-    """Return a note for each column that may be another name of the class.
-
-    Such a column has one value for each class and another one for each other class, in all of at
-    least ten labelled rows and twice as many as classes.
-    """
-    known = np.flatnonzero(labels.notna())
-    classes = labels.iloc[known].tolist()
-    n_classes = len(set(classes))
-    if len(known) < max(10, 2 * n_classes):
-        return []
-    notes = []
-    for name in names:
-        codes = features[name].take(known).as_categories().codes.tolist()
-        pairs = set(zip(codes, classes, strict=True))
-        if -1 not in codes and len(pairs) == len(set(codes)) == n_classes:
-            notes.append(
-                f"column {name!r} may be another name of the class: each class has a value of its "
-                f"own; if so, leave it out by --drop {str(name)!r}"
-            )
-    return notes
 
 
 def merged_labels(
@@ -159,9 +141,8 @@ def merged_labels(
     target, columns = str(labels.name), more.frame.columns
     notes: list[str] = []
     with prefix_errors(more.name):
-        row, removed, marks = (
-            free_name(name, frame.columns) for name in ("row", "removed", "cells")
-        )
+        keys = ("row", "removed", "cells")
+        row, removed, marks = (free_name(name, frame.columns) for name in keys)
         if marks in columns and key not in columns:
             key = None  # a journal, which has row numbers
         place = key or row
@@ -248,9 +229,8 @@ def _check_cells(labelled: pd.DataFrame, rows: pd.DataFrame, others: set[str]) -
         row, k = np.argwhere(wrong)[0]
         got, known = (part[shared[k]].iloc[row] for part in (labelled, rows))
         example = f"column {shared[k]!r} has {got!r} instead of {known!r}"
-        raise ValueError(
-            f"its rows are not those of the table: {example}; check --labels and --key"
-        )
+        advice = "check --labels and --key"
+        raise ValueError(f"its rows are not those of the table: {example}; {advice}")
 
 
 def read_edges(path: Path, frame: pd.DataFrame, key: str | None) -> Any:
@@ -271,10 +251,8 @@ def read_edges(path: Path, frame: pd.DataFrame, key: str | None) -> Any:
     edges, names = file.frame, file.frame.columns
     with prefix_errors(file.name):
         if len(names) not in (2, 3):
-            raise ValueError(
-                "--edges: expected two columns with the ends of the edges and perhaps a third with "
-                f"weights, got {plural(len(names), 'column')}"
-            )
+            expected = "two columns with the ends of the edges and perhaps a third with weights"
+            raise ValueError(f"--edges: expected {expected}, got {plural(len(names), 'column')}")
         try:
             index = np.array([row_positions(edges[name], frame, key) for name in names[:2]])
         except ValueError as error:

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from glob import glob
-from itertools import accumulate, islice
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -27,7 +27,10 @@ from lowrankgcn._format import duration, percent, shorten
 from lowrankgcn._progress import listening
 from lowrankgcn.exceptions import EigensolverError, FastSumError
 
-OVERWRITE = "name another file, or add --overwrite"
+Files = Mapping[str, Path | None]  # from an option or a description
+
+_ANOTHER = "name another file"
+OVERWRITE = f"{_ANOTHER}, or add --overwrite"
 
 _SPAN = 600.0  # seconds; steps of different length alternate, so average over many of them
 _MOST, _LARGEST = 0.9, 5  # share that is listed, and number of names
@@ -156,7 +159,7 @@ class Run:
     def print_table(
         self,
         header: Sequence[str],
-        rows: Iterable[Sequence[str | Text]],
+        rows: Iterable[Any],
         numeric: Collection[int] = (),
         **style: Any,
     ) -> None:
@@ -212,11 +215,8 @@ def shares_text(shares: Mapping[str, float]) -> str:
     'linear 72 %, radial 20 %'
     """
     before = accumulate(shares.values(), initial=0.0)
-    pairs = zip(shares.items(), before, strict=False)
-    shown = (
-        f"{name_text(name)} {percent(share, 0)}" for (name, share), sum_ in pairs if sum_ < _MOST
-    )
-    return ", ".join(islice(shown, _LARGEST))
+    shown = [name for name, total in zip(shares, before, strict=False) if total < _MOST]
+    return ", ".join(f"{name_text(name)} {percent(shares[name], 0)}" for name in shown[:_LARGEST])
 
 
 def command_line(context: typer.Context, *without: str) -> str:
@@ -245,9 +245,7 @@ def option_error(option: str | None, message: str) -> typer.BadParameter:
 
 
 @contextmanager
-def one_line_errors(
-    option: str | None = None, *, writing: str | os.PathLike[str] | None = None
-) -> Iterator[None]:
+def one_line_errors(option: str | None = None, *, writing: Any = None) -> Iterator[None]:
     """Report invalid input, files that fail and lack of memory in one line, with exit code 2.
 
     Use it only around calls that check what the user gave or that write the file `writing`:
@@ -274,12 +272,7 @@ def write_output(path: Path | None, text: str, option: str) -> None:
             write_text(path, text)
 
 
-def check_outputs(
-    files: Mapping[str, Path | None],
-    taken: Mapping[str, Path | None] | None = None,
-    *,
-    advice: str = "name another file",
-) -> None:
+def check_outputs(files: Files, taken: Files | None = None, advice: str = _ANOTHER) -> None:
     """Check before the work that files can be written, and overwrite nothing of the command.
 
     Parameters
@@ -334,9 +327,7 @@ def refuse(parameters: Mapping[str, Any], names: str, message: str) -> None:
             raise option_error(f"--{name.rstrip('_')}", message)
 
 
-def inputs(
-    tables: Iterable[Path], labels: Iterable[Path] | None = None, edges: Path | None = None
-) -> dict[str, Path | None]:
+def inputs(tables: Iterable[Path], labels: Any = None, edges: Path | None = None) -> Files:
     """Return the files that a command reads, patterns expanded, by a description of each."""
     files = {"the table": tables, "--labels": labels or (), "--edges": [edges] if edges else ()}
     return {
