@@ -15,7 +15,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 import lowrankgcn as lg
-from lowrankgcn.cli.models import load_model
+from lowrankgcn.cli.predict import model_columns
+from lowrankgcn.estimators.model_files import read_model
 from lowrankgcn.files import choose_columns, read_file
 from tests.cli.commands import call, feed, installed
 
@@ -112,7 +113,8 @@ class TestInstalledCommand:
         classifier = lg.load(run[1] / "f.model")
         assert isinstance(classifier, lg.SpectralGPClassifier)
         assert classifier.classes_.tolist() == ["setosa", "versicolor", "virginica"]
-        assert load_model(run[1] / "f.model")[1].target == "kind"
+        path = run[1] / "f.model"
+        assert model_columns(path, read_model(path)).target == "kind"
 
     def test_nothing_else_is_written(self, run: Any) -> None:
         names = sorted(path.name for path in run[1].iterdir())

@@ -218,13 +218,14 @@ class TestStopped:
     def test_closed_pipe_of_a_process(self) -> None:
         code = (
             "import pandas as pd, typer\n"
-            "from lowrankgcn.cli.errors import exit_on_write_error\n"
+            "from lowrankgcn.cli.app import app\n"
+            "from lowrankgcn.cli.terminal import one_line_errors\n"
             "from lowrankgcn.files import write_file\n"
-            "try:\n"
-            "    with exit_on_write_error('-'):\n"
+            "@app.command()\n"
+            "def write() -> None:\n"
+            "    with one_line_errors(writing='-'):\n"
             "        write_file(pd.DataFrame({'x': range(100_000)}), '-')\n"
-            "except typer.Exit as ended:\n"
-            "    raise SystemExit(ended.exit_code)\n"
+            "app(['write'])\n"
         )
         process = subprocess.Popen(
             [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

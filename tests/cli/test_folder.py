@@ -121,10 +121,7 @@ def test_cluster_options_require_a_folder(
     assert not (tmp_path / "new").exists()
 
 
-def test_folders_of_numbers_are_points(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("lowrankgcn.distributed.dask_adapter._FIT_ROWS", 200)
+def test_folders_of_numbers_are_points(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(0)
     group = rng.integers(0, 2, 300)
     table = pd.DataFrame({"x": 4 * group + rng.normal(size=300), "y": rng.normal(size=300)})
@@ -146,7 +143,7 @@ def test_folders_of_numbers_are_points(
     ]
     arguments = [source, "--target", "kind", "--out", out, *options]
     assert call("classify", *map(str, arguments)) == 0
-    assert json.loads(capsys.readouterr().out)["graph"].startswith("GaussianGraph(200 ")
+    assert json.loads(capsys.readouterr().out)["graph"].startswith("GaussianGraph(300 ")
     whole = pd.concat([pd.read_parquet(file) for file in sorted(out.iterdir())])
     assert (whole["prediction"].to_numpy() == NAMES[group]).mean() > 0.95
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from lowrankgcn.cli import output
+from lowrankgcn.cli import terminal
 from tests.cli.commands import call
 from tests.report.page import check
 
@@ -21,20 +21,22 @@ _HEADER = ["class", "given", "predicted", "mean probability", "recall", "precisi
 _NUMBERS = ["8", "12", "98.2 %", "100.0 %", "100.0 %"]
 
 
-def _console(width: int) -> Console:
-    return Console(file=io.StringIO(), width=width, highlight=False)
+def _run(width: int) -> terminal.Run:
+    run = terminal.Run()
+    run.console = Console(file=io.StringIO(), width=width, highlight=False)
+    return run
 
 
-def _printed(console: Console) -> str:
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+def _printed(run: terminal.Run) -> str:
+    assert isinstance(run.console.file, io.StringIO)
+    return run.console.file.getvalue()
 
 
 def _table(names: list[str], width: int) -> str:
-    console = _console(width)
+    run = _run(width)
     rows = [[name, *_NUMBERS] for name in names]
-    output.print_table(console, _HEADER, rows, range(1, 6), show_edge=False)
-    return _printed(console)
+    run.print_table(_HEADER, rows, range(1, 6), show_edge=False)
+    return _printed(run)
 
 
 class TestTables:
@@ -58,17 +60,17 @@ class TestTables:
         assert f"{'W' * 59}…" in _table(["W" * 5000], 200)
 
     def test_unnamed_column_and_empty_cell(self) -> None:
-        console = _console(80)
-        output.print_table(console, ["", "b"], [["x", ""]])
-        assert _printed(console).split()[:2] == ["''", "b"]
-        assert _printed(console).count("''") == 1
+        run = _run(80)
+        run.print_table(["", "b"], [["x", ""]])
+        assert _printed(run).split()[:2] == ["''", "b"]
+        assert _printed(run).count("''") == 1
 
     @settings(max_examples=30)
     @given(st.lists(st.text(min_size=1), min_size=1, max_size=4), st.integers(26, 100))
     def test_any_name_takes_safe_lines(self, names: list[str], width: int) -> None:
         text = _table(names, width)
         assert max(map(cell_len, text.splitlines())) <= width
-        assert all(c == "\n" or output.visible(c) == c for c in text)
+        assert all(c == "\n" or terminal.visible(c) == c for c in text)
         text.encode()  # lone surrogates would fail
 
 
@@ -79,26 +81,26 @@ class TestTexts:
             "blocks": "random forest 28 %, hypergraph 28 %, radial 19 %, linear 7 %",
             "time": "2.1 s: loading 1.1 s, graphs 29 ms, blocks 247 ms, training 13 min",
         }
-        console = _console(width)
-        output.print_facts(console, facts)
-        lines = _printed(console).splitlines()
+        run = _run(width)
+        run.print_facts(facts)
+        lines = _printed(run).splitlines()
         assert max(map(len, lines)) <= max(width, 32)
         assert all(line.startswith((" " * 12, "blocks      r", "time        2")) for line in lines)
         said = " ".join(" ".join(lines).split())
         assert said == " ".join(f"{name} {value}" for name, value in facts.items())
 
     def test_names_in_texts(self) -> None:
-        assert output.shares_text({"": 0.5, "\x1b[31m": 0.3, "W" * 99: 0.2}) == (
+        assert terminal.shares_text({"": 0.5, "\x1b[31m": 0.3, "W" * 99: 0.2}) == (
             f"'' 50 %, \\x1b[31m 30 %, {'W' * 59}… 20 %"
         )
-        console = _console(80)
-        output.print_facts(console, {"note": "classes 'b ', 'b' of x\x1b[2J"})
-        assert _printed(console) == "note        classes 'b ', 'b' of x\\x1b[2J\n"
+        run = _run(80)
+        run.print_facts({"note": "classes 'b ', 'b' of x\x1b[2J"})
+        assert _printed(run) == "note        classes 'b ', 'b' of x\\x1b[2J\n"
 
     def test_long_name_of_a_fact_is_apart_from_its_value(self) -> None:
-        console = _console(80)
-        output.print_facts(console, {"99.9999 % sets": "3 of 4 rows"})
-        assert _printed(console) == "99.9999 % sets 3 of 4 rows\n"
+        run = _run(80)
+        run.print_facts({"99.9999 % sets": "3 of 4 rows"})
+        assert _printed(run) == "99.9999 % sets 3 of 4 rows\n"
 
 
 @pytest.fixture
@@ -137,7 +139,7 @@ def test_commands_on_hostile_names(
     }[command]
     assert call(command, hostile.name, "--target", "t\x07", *options) == 0
     text = capsys.readouterr().out
-    assert all(c == "\n" or output.visible(c) == c for c in text)
+    assert all(c == "\n" or terminal.visible(c) == c for c in text)
     assert "W" * 61 not in text
     if command == "classify":
         assert "t\\x07: 20 rows labelled" in text

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from lowrankgcn.cli.progress import Run
+from lowrankgcn.cli.terminal import Run
 from lowrankgcn.datasets import uci
 from lowrankgcn.experiments.reproduction import results
 from lowrankgcn.experiments.reproduction.results import reproduce

@@ -21,9 +21,10 @@ def run() -> None:
     code, although it was handled. The process therefore exits directly after an interrupt.
     """
     begin = time.perf_counter()
+    gc.set_threshold(100_000)  # imports make many objects, few of them garbage
     try:
         from lowrankgcn.cli.app import app
-        from lowrankgcn.cli.progress import Run
+        from lowrankgcn.cli.terminal import Run
 
         Run.process_begin = begin
         app(prog_name="lowrankgcn")

@@ -34,13 +34,12 @@ class _OneLineErrors(TyperGroup):
         except (typer.Abort, KeyboardInterrupt):
             code = cli.INTERRUPTED
         except OSError as error:
-            if error.errno not in (errno.EPIPE, errno.ENOSPC):
+            code = 0 if isinstance(error, BrokenPipeError) else 2  # the reader closed the pipe
+            if code and error.errno != errno.ENOSPC:
                 raise
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # discards the rest of the buffer
-            code = 0  # the reader closed the pipe
-            if error.errno != errno.EPIPE:
+            if code:
                 fail(f"cannot write to standard output: {error.strerror}")
-                code = 2
         except Exception as error:
             # Typer raises exceptions of Click or, in newer versions, of its own copy.
             if not (hasattr(error, "format_message") and hasattr(error, "exit_code")):

@@ -2,48 +2,34 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from importlib.util import find_spec
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 import lowrankgcn
-from lowrankgcn.cli import errors, options, output
-from lowrankgcn.cli.progress import Run
+from lowrankgcn._format import count, percent, plural
+from lowrankgcn._progress import report_progress
+from lowrankgcn.cli import terminal
+from lowrankgcn.cli.options import TABLES, Arguments, command
+from lowrankgcn.cli.terminal import Run, one_line_errors, option_error
 from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 
+if TYPE_CHECKING:
+    from lowrankgcn.cli.labelled_table import LabelledTable
+    from lowrankgcn.estimators.evidence import Evidence
+
 _FEW_COLUMNS = 30  # the importance of more columns is computed on request only
+_KINDS = {"number": "numeric", "date": "date", "category": "categorical", "text": "free text"}
 
 
-@options.added(options.TABLE_OPTIONS)
-def classify(
-    context: typer.Context,
-    table: options.TablesOrFolder,
-    target: options.Target,
-    out: options.OutOrFolder = None,
-    overwrite: options.Overwrite = False,
-    report: options.Report = None,
-    save: options.Save = None,
-    probabilities: options.Probabilities = False,
-    level: options.Level = None,
-    importance: options.Importance = None,
-    method: options.Method = "gp",
-    class_weight: options.ClassWeight = None,
-    graph: options.Graph = "auto",
-    edges: options.Edges = None,
-    rank: options.Rank = None,
-    architecture: options.Architecture = None,
-    filter: options.FilterName = None,
-    bandwidth: options.Bandwidth = None,
-    scheduler: options.Scheduler = None,
-    workers: options.Workers = None,
-    seed: options.Seed = 0,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-    **reading: Any,
-) -> None:
+@command(
+    f"context table_or_folder target {TABLES} out_or_folder overwrite report save probabilities "
+    "level importance method class_weight graph edges rank architecture filter bandwidth "
+    "scheduler workers seed as_json quiet"
+)
+def classify(args: Arguments) -> None:
     """Predict the class of every row whose target cell is empty.
 
     Labelled rows train the model; the others are predicted. Identifiers (texts in which nearly
@@ -71,87 +57,174 @@ def classify(
 
     lowrankgcn classify parquet-files/ --target price --out classified/ --workers 4
     """
-    settings = _settings(context.params)
-    if scheduler is not None and workers is not None:
-        raise errors.option_error("--scheduler", "cannot be combined with --workers")
-    if any(path.is_dir() for path in table):
-        _check_folder(table, context.params)
+    options = vars(args)
+    name, settings = _classifier_settings(options)
+    if args.scheduler is not None and args.workers is not None:
+        raise option_error("--scheduler", "cannot be combined with --workers")
+    if any(path.is_dir() for path in args.table):
         from lowrankgcn.cli.folder import classify_folder
 
-        classify_folder(table[0], _classifier(method, settings), context.params)
+        classify_folder(args, name, settings)
         return
-    message = "only available for folders of Parquet files"
-    errors.refuse(context.params, "scheduler workers", message)
-    if edges is not None:
-        errors.refuse(context.params, "graph save importance bandwidth", "not with --edges")
-    inputs = errors.inputs(table, reading["labels"], edges)
-    errors.check_outputs({"--out": out}, {} if overwrite else inputs, advice=errors.OVERWRITE)
-    errors.check_outputs({"--report": report, "--save": save}, {**inputs, "--out": out})
-    to_stdout = str(out) == "-" or not (out or report or save or as_json or quiet)
-    run = Run(quiet=quiet, as_json=as_json, rows_printed=to_stdout)
-    with run.loading():
+    terminal.refuse(options, "scheduler workers", "only available for folders of Parquet files")
+    if args.edges is not None:
+        terminal.refuse(options, "graph save importance bandwidth", "not with --edges")
+    inputs = terminal.inputs(args.table, args.labels, args.edges)
+    out, report, save = args.out, args.report, args.save
+    replaceable = {} if args.overwrite else inputs
+    terminal.check_outputs({"--out": out}, replaceable, advice=terminal.OVERWRITE)
+    terminal.check_outputs({"--report": report, "--save": save}, {**inputs, "--out": out})
+    to_stdout = str(out) == "-" or not (out or report or save or args.as_json or args.quiet)
+    run = Run(quiet=args.quiet, as_json=args.as_json, rows_printed=to_stdout)
+    with run.step("loading"):
         from lowrankgcn.cli.labelled_table import check_ending, read_labelled_table, write_table
     check_ending(out)
-    with run.step("reading"), errors.exit_on_user_error():
-        data = read_labelled_table(table, target, reading, edges=edges)
+    with run.step("reading"), one_line_errors():
+        data = read_labelled_table(options)
         if save is None and data.labels.notna().all():
-            advice = "" if edges else "; use --save to keep a model for other tables"
-            raise ValueError(
-                f"{data.table.name}: column {target!r}: there is a label in every row, nothing to "
-                f"predict{advice}"
-            )
+            advice = "" if args.edges else "; use --save to keep a model for other tables"
+            message = f"there is a label in every row, nothing to predict{advice}"
+            raise ValueError(f"{data.table.name}: column {args.target!r}: {message}")
     # Importing the classifier takes a second or more; an invalid table need not wait for it.
-    with run.loading():
-        from lowrankgcn.cli.fitted import FittedTable
+    with run.step("loading"):
+        from lowrankgcn.estimators.evidence import Evidence
 
-        classifier = _classifier(method, settings)
+        classifier = getattr(lowrankgcn, name)(**settings)
+    with run.computing("fitting"):
+        classifier.set_params(**data.graph_option).fit(data.rows, data.labels)
+    run.seconds |= classifier.timings_
+    predictions = data.predictions(classifier)
+    if args.level is not None:
+        with run.step("sets"):
+            sets, unsure = classifier.prediction_sets(level=args.level), classifier.unsure()
+        predictions = replace(predictions, level=args.level, sets=sets, unsure=unsure)
+    importance = args.importance
     if importance is None:
-        importance = as_json or report is not None or data.features.shape[1] <= _FEW_COLUMNS
-        importance &= edges is None
-    result = FittedTable.fit(data, classifier, importance, run, level=level)
-    files: dict[str, str] = {}
+        few = data.features.shape[1] <= _FEW_COLUMNS
+        importance = args.edges is None and (args.as_json or report is not None or few)
+    with run.step("importance"):
+        evidence = Evidence.from_classifier(classifier, importance=importance)
+    run.notes += data.notes
     with run.step("writing"):
         if out is not None or to_stdout:
-            frame = result.predictions.added_to(data.table.frame, each_class=probabilities)
-            frame = frame[result.predictions.unlabelled] if out is None else frame
-            files |= write_table(frame, out, data.table)
+            frame, renamed = predictions.added_to(data.table.frame, each_class=args.probabilities)
+            run.notes += renamed
+            frame = frame[predictions.unlabelled] if out is None else frame
+            run.files |= write_table(frame, out, data.table)
         if report is not None:
-            command = output.command_line(context, without=("as_json", "quiet"))
-            result.write_report(report, command, run.seconds)
-            files["report"] = str(report)
+            command_line = terminal.command_line(args.context, "as_json", "quiet")
+            about = {"command": command_line, "facts": predictions.set_facts()}
+            about |= {"seconds": run.seconds, "warnings": run.warnings}
+            write_report(report, data, classifier, evidence, **about)
+            run.files["report"] = str(report)
         if save is not None:
-            result.save(save)
-            files["model"] = str(save)
-    result.summary(files, rows_printed=to_stdout).print(run)
+            save_model(save, data, classifier)
+            run.files["model"] = str(save)
+    facts, document = _summary(data, classifier, evidence)
+    if predictions.unsure is not None:
+        document["unsure"] = int((predictions.unsure & predictions.unlabelled).sum())
+    scores = {} if evidence is None else evidence.scores
+    predictions.print_summary(run, facts, document, scores)
 
 
-def _settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of the classifier, after a check that they belong to the method."""
-    network = parameters["method"] == "gcn"
+def _classifier_settings(options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the name and the parameters of the classifier, which must belong to the method."""
+    network = options["method"] == "gcn"
     if network and not torch_installed():
-        raise errors.option_error("--method", TORCH_MISSING)
+        raise option_error("--method", TORCH_MISSING)
     for_others = "level" if network else "architecture filter bandwidth"
-    errors.refuse(parameters, for_others, f"only with --method {'gp' if network else 'gcn'}")
+    terminal.refuse(options, for_others, f"only with --method {'gp' if network else 'gcn'}")
     names = ("graph", "rank", "architecture", "filter", "bandwidth")
-    settings = {name: parameters[name] for name in names if parameters[name] is not None}
-    if parameters["class_weight"] is not None:
+    settings = {name: options[name] for name in names if options[name] is not None}
+    settings["random_state"] = options["seed"]
+    if options["class_weight"] is not None:
         settings |= {"class_weight": "balanced"} if network else {"class_shares": "equal"}
-    return settings | {"random_state": parameters["seed"]}
+    return "GCNClassifier" if network else "SpectralGPClassifier", settings
 
 
-def _classifier(method: str, settings: dict[str, Any]) -> Any:
-    kind: Any = lowrankgcn.SpectralGPClassifier if method == "gp" else lowrankgcn.GCNClassifier
-    return kind(**settings)
+def write_report(
+    path: Path, data: LabelledTable, classifier: Any, evidence: Evidence | None, **about: Any
+) -> None:
+    """Write the HTML page; `about` has further attributes of :class:`Classification`."""
+    report_progress("drawing the report")
+    from lowrankgcn.report.classification import Classification
+    from lowrankgcn.report.pages import render_classification  # loads Jinja2
+
+    classification = Classification(
+        classifier,
+        data.table.frame,
+        data.labels,
+        columns=data.columns,
+        evidence=evidence,
+        source=data.table.name,
+        notes=data.notes,
+        seed=classifier.random_state,
+        **about,
+    )
+    terminal.write_output(path, render_classification(classification), "--report")
 
 
-def _check_folder(tables: list[Path], parameters: Mapping[str, Any]) -> None:
-    if len(tables) > 1:
-        raise errors.option_error("TABLE", "expected one folder or several files")
-    of_files = "report level labels edges categorical numeric text"
-    errors.refuse(parameters, of_files, "not available for folders")
-    errors.refuse(parameters, "encoding delimiter decimal", "only for text files, not for folders")
-    if next(tables[0].glob("*.parquet"), None) is None:
-        raise errors.option_error("TABLE", f"{tables[0]} is a folder without Parquet files")
-    if find_spec("dask") is None or find_spec("distributed") is None:
-        advice = "pip install 'lowrankgcn[distributed]'"
-        raise errors.option_error("TABLE", f"a folder needs Dask: {advice}")
+def save_model(path: Path, data: LabelledTable, classifier: Any) -> None:
+    """Write a fitted classifier with the columns it needs."""
+    from lowrankgcn._codec import encode
+
+    described = {"columns": encode(data.columns)[1], "type": data.type, "source": data.table.name}
+    with one_line_errors("--save", writing=path):
+        lowrankgcn.save(classifier, path, description=described)
+
+
+def _summary(
+    data: LabelledTable, classifier: Any, evidence: Evidence | None
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return lines, and entries of the JSON document, about the table and the fit."""
+    columns, n_rows, n_labelled = data.columns, len(data.labels), data.n_labelled
+    kinds = Counter(_KINDS[kind] for kind in columns.used.values())
+    kinds_text = ", ".join(f"{n} {kind}" for kind, n in kinds.items()) or "a graph"
+    process = hasattr(classifier, "graphs_")
+    built = classifier.graphs_.values() if process else [classifier.graph_]
+    graphs = ", ".join(dict.fromkeys(graph.description.name for graph in built))
+    facts = {
+        "table": f"{data.table.name}: {plural(n_rows, 'row')}, "
+        f"{plural(len(columns.used), 'column')} used ({kinds_text})",
+        "target": f"{terminal.name_text(columns.target)}: {plural(n_labelled, 'row')} labelled, "
+        f"{count(n_rows - n_labelled)} to classify",
+        "graph": graphs,
+    }
+    document: dict[str, Any] = {
+        "table": data.table.name,
+        "target": columns.target,
+        "method": "gcn" if evidence is None else "gp",
+        "seed": classifier.random_state,
+        "rows": n_rows,
+        "labelled": n_labelled,
+        "columns": columns.used,
+        "left_out": columns.left_out,
+        "graph": graphs,
+    }
+    if evidence is None:
+        return facts, document
+    low, high = (percent(share, 0) for share in evidence.interval)
+    facts["accuracy"] = (
+        f"{percent(evidence.accuracy)} of {plural(len(evidence.codes), 'labelled row')} predicted "
+        f"correctly without their own label; 90 % interval {low} to {high}; largest class "
+        f"{percent(evidence.largest_class)}"
+    )
+    facts["balanced"] = (
+        f"accuracy {percent(evidence.balanced_accuracy)} and F1 {percent(evidence.f1)} as "
+        f"means over the classes; log-loss {evidence.log_loss:.3g}"
+    )
+    facts["calibration"] = evidence.calibration
+    facts["blocks"] = terminal.shares_text(evidence.kinds)
+    importance = columns.column_sums(evidence.importance)
+    if importance:
+        facts["columns"] = terminal.shares_text(importance)
+    without_own_label = ("accuracy", "interval", "balanced_accuracy", "f1", "log_loss")
+    document |= {f"loo_{name}": getattr(evidence, name) for name in without_own_label}
+    document |= {
+        "overconfidence": evidence.overconfidence,
+        "reliability": [part._asdict() for part in evidence.reliability],
+        "largest_class": evidence.largest_class,
+        "block_shares": evidence.block_shares,
+        "column_importance": importance,
+    }
+    return facts, document

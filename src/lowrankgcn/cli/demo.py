@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import Any
 
-import typer
-
+import lowrankgcn
 from lowrankgcn._format import duration, percent
-from lowrankgcn.cli import errors, options, output
-from lowrankgcn.cli.progress import Run
+from lowrankgcn.cli import terminal
+from lowrankgcn.cli.options import Arguments, command
+from lowrankgcn.cli.terminal import Run
 from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 
 _LABELS = {"cars": 100, "spiral": 50}
@@ -18,13 +17,8 @@ _POINTS = 2000  # of each of the five classes of the spiral
 ENDINGS = (".csv", "-classified.csv", ".html")
 
 
-def demo(
-    context: typer.Context,
-    out: options.ReportFolder = Path("demo-output"),
-    seed: options.Seed = 0,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-) -> None:
+@command("context reports seed as_json quiet")
+def demo(args: Arguments) -> None:
     """Classify a built-in table and a built-in point cloud, and write a report of each.
 
     Writes **DIR/cars.csv** (1728 cars, 100 of them labelled) and **DIR/spiral.csv** (10,000 points
@@ -37,43 +31,38 @@ def demo(
 
     lowrankgcn demo --out demo-1 --seed 1
     """
-    run = Run(quiet=quiet, as_json=as_json)
-    with run.loading():
+    run = Run(quiet=args.quiet, as_json=args.as_json)
+    with run.step("loading"):
         import lowrankgcn.estimators
         from lowrankgcn import datasets
-    errors.prepare_folder(out)
-    spiral = datasets.load_spiral(_POINTS, random_state=seed, as_frame=True)
+    terminal.prepare_folder(args.out)
+    cars = datasets.load_cars(as_frame=True)
+    spiral = datasets.load_spiral(_POINTS, random_state=args.seed, as_frame=True)
     results = {
-        "cars": _classify(
-            "cars", datasets.load_cars(as_frame=True), "acceptability", out, seed, run, context
-        ),
-        "spiral": _classify("spiral", spiral, "orb", out, seed, run, context),
+        "cars": _classify("cars", cars, "acceptability", args, run),
+        "spiral": _classify("spiral", spiral, "orb", args, run),
     }
     left_out = [] if torch_installed() else [f"GCNClassifier is left out: {TORCH_MISSING}"]
-    if as_json:
-        document = {"seed": seed, "data": results, "notes": left_out, "seconds": run.total()}
-        output.print_json(document)
+    if args.as_json:
+        more = {"notes": left_out, "seconds": run.total()}
+        run.print_json({"seed": args.seed, "data": results, **more})
         return
     for name, facts in results.items():
         run.console.print(f"[bold]{name}[/bold]: {facts['rows']} rows, {facts['labels']} labelled")
         correct = facts["correct"] | {f"always {facts['largest_class']}": facts["largest_share"]}
         shares = {method: f"{percent(share)} correct" for method, share in correct.items()}
-        output.print_facts(run.console, shares, width=22)
+        run.print_facts(shares, width=22)
         for line in ("report", "command"):
-            output.print_line(run.console, f"{line:<22}{facts[line]}")
+            run.print_line(f"{line:<22}{facts[line]}")
         run.console.print()
     for text in (*left_out, f"{duration(run.total())}, lowrankgcn {lowrankgcn.__version__}"):
-        output.print_line(run.console, text)
+        run.print_line(text)
 
 
-def _classify(
-    name: str, data: Any, target: str, out: Path, seed: int, run: Run, context: typer.Context
-) -> dict[str, Any]:
+def _classify(name: str, data: Any, target: str, args: Arguments, run: Run) -> dict[str, Any]:
     """Write a table with few labels, classify it, and count the correct predictions."""
     import numpy as np
 
-    import lowrankgcn
-    from lowrankgcn._atomic import write_text
     from lowrankgcn.cli.labelled_table import read_labelled_table
     from lowrankgcn.files import read_file, read_texts
 
@@ -81,29 +70,28 @@ def _classify(
     chosen = np.random.default_rng(0).choice(len(truth), _LABELS[name], replace=False)
     labels = np.full(len(truth), "", dtype=object)
     labels[chosen] = truth[chosen]
-    source, classified, report = (out / f"{name}{ending}" for ending in ENDINGS)
-    with errors.exit_on_write_error(out):
-        write_text(source, data.data.assign(**{target: labels}).to_csv(index=False))
+    source, classified, report = (args.out / f"{name}{ending}" for ending in ENDINGS)
+    terminal.write_output(source, data.data.assign(**{target: labels}).to_csv(index=False), "--out")
     words = [str(source), "--target", target, "--out", str(classified), "--report", str(report)]
-    words += ["--seed", str(seed)]
-    root: Any = context.find_root()
-    command = root.command.commands["classify"]
+    words += ["--seed", str(args.seed)]
+    root: Any = args.context.find_root()
+    classify = root.command.commands["classify"]
     with run.progress(f"classifying {name}"):
-        with command.make_context("classify", [*words, "--quiet"], parent=root) as inner:
-            command.invoke(inner)
+        with classify.make_context("classify", [*words, "--quiet"], parent=root) as inner:
+            classify.invoke(inner)
     predicted = {"SpectralGPClassifier": read_texts(read_file(classified).frame, "prediction")}
     if torch_installed():
-        table = read_labelled_table([source], target, {})
+        table = read_labelled_table({"table": [source], "target": target})
+        network = lowrankgcn.GCNClassifier(random_state=args.seed)
         with run.computing(f"classifying {name} by a network"):
-            network = lowrankgcn.GCNClassifier(random_state=seed).fit(table.features, table.labels)
-        predicted["GCNClassifier"] = network.transduction_
-    tested = labels == ""
-    names, counts = np.unique(truth[tested].astype(str), return_counts=True)
+            predicted["GCNClassifier"] = network.fit(table.features, table.labels).transduction_
+    right = truth[labels == ""]
+    names, counts = np.unique(right.astype(str), return_counts=True)
     return {
         "rows": len(truth),
         "labels": len(chosen),
         "correct": {
-            method: float(np.mean(classes[tested] == truth[tested]))
+            method: float(np.mean(classes[labels == ""] == right))
             for method, classes in predicted.items()
         },
         "largest_class": str(names[counts.argmax()]),

@@ -5,97 +5,102 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from lowrankgcn.cli import errors, output
-from lowrankgcn.cli.labelled_table import column_names, columns_of_earlier_run
+import lowrankgcn
+from lowrankgcn.cli import terminal
+from lowrankgcn.cli.labelled_table import column_names, columns_of_earlier_run, earlier_note
+from lowrankgcn.cli.options import FILES, Arguments
 from lowrankgcn.cli.predictions import Predictions
-from lowrankgcn.cli.progress import Run
 from lowrankgcn.cli.table_labels import find_markers
-from lowrankgcn.estimators.model_files import save as save_model
+from lowrankgcn.cli.terminal import one_line_errors, option_error
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import read_texts
 from lowrankgcn.files.column_choice import check_names
 
 
-def classify_folder(table: Path, classifier: Any, parameters: Mapping[str, Any]) -> None:
+def classify_folder(args: Arguments, name: str, settings: Mapping[str, Any]) -> None:
     """Classify the rows of a folder.
 
     Parameters
     ----------
-    table : Path
-    classifier : SpectralGPClassifier or GCNClassifier
-    parameters : mapping
-        Parameters of the command ``classify``.
+    args : Arguments
+        Values of the options of ``classify``.
+    name : {"SpectralGPClassifier", "GCNClassifier"}
+    settings : mapping
+        Parameters of the classifier.
     """
-    target = parameters["target"]
-    # Earlier versions of Typer keep paths as texts in the parameters.
-    out, save = (parameters[name] and Path(parameters[name]) for name in ("out", "save"))
-    _check_outputs(table, out, save)
-    run = Run(quiet=parameters["quiet"], as_json=parameters["as_json"])
-    files: dict[str, str] = {}
-    with _client(parameters["scheduler"], parameters["workers"]):
-        with errors.exit_on_user_error():
-            frame, features, earlier = _read(table, target, parameters["drop"] or ())
-            options = (parameters[name] for name in ("unlabelled", "class_"))
-            markers, notes = _find_markers(frame, target, *options)
+    _check(args)
+    (table,), target, out, save = args.table, args.target, args.out, args.save
+    run = terminal.Run(quiet=args.quiet, as_json=args.as_json)
+    classifier = getattr(lowrankgcn, name)(**settings)
+    with _client(args.scheduler, args.workers):
+        with one_line_errors():
+            frame, features, markers, run.notes = _read(args)
         labels = frame[[target]].map_partitions(
             _read_labels, target, markers, meta=(target, object)
         )
-        with run.timing("fitting"), run.computing("fitting"):
+        with run.computing("fitting", timed=True):
             classifier.fit(features, labels)
         with run.step("writing"):
             if out is not None:
                 # Rows without a prediction have empty cells; a warning per block adds nothing.
-                with errors.exit_on_write_error(out), errors.collect_warnings():
-                    _write(frame, labels, classifier, parameters["probabilities"], out)
-                files["written"] = str(out)
+                with one_line_errors("--out", writing=out), terminal.collect_warnings():
+                    _write(frame, labels, classifier, args.probabilities, out)
+                run.files["written"] = str(out)
             if save is not None:
-                with errors.exit_on_write_error(save, "--save"):
-                    with errors.exit_on_user_error("--save"):
-                        save_model(classifier, save, fitted_rows=False)
-                files["model"] = str(save)
+                with one_line_errors("--save", writing=save):
+                    lowrankgcn.save(classifier, save, fitted_rows=False)
+                run.files["model"] = str(save)
     facts: dict[str, Any] = {
         "table": str(table),
         "target": target,
         "rows": int(classifier.transduction_.shape[0]),
         "graph": repr(classifier.graph_),
-        **files,
+        **run.files,
     }
-    if earlier:
-        notes.append(f"columns {', '.join(map(repr, earlier))} of an earlier run are left out")
-    if notes:
-        facts["note"] = "; ".join(notes)
+    facts |= {"note": "; ".join(run.notes)} if run.notes else {}
     if run.as_json:
-        seconds = run.seconds | {"total": run.total()}
-        more = {"seed": classifier.random_state, "seconds": seconds, "warnings": run.warnings}
-        output.print_json(facts | more)
+        more = {"seed": classifier.random_state, "seconds": run.all_seconds()}
+        run.print_json(facts | more | {"warnings": run.warnings})
     else:
-        output.print_facts(run.console, facts | {"time": output.times_text(run)})
+        run.print_facts(facts)
+        run.print_times()
 
 
-def _check_outputs(source: Path, out: Path | None, save: Path | None) -> None:
+def _check(args: Arguments) -> None:
+    """Check the options that are different for folders."""
+    source, out, options = args.table[0], args.out, vars(args)
+    if len(args.table) > 1:
+        raise option_error("TABLE", "expected one folder or several files")
+    of_files = "report level labels edges categorical numeric text"
+    terminal.refuse(options, of_files, "not available for folders")
+    terminal.refuse(options, FILES, "only for text files, not for folders")
     parts = {f"{file}, which is read": file for file in source.glob("*.parquet")}
-    errors.check_outputs({"--save": save}, {**parts, "--out": out})
-    message = ""
+    if not parts:
+        raise option_error("TABLE", f"{source} is a folder without Parquet files")
+    if find_spec("dask") is None or find_spec("distributed") is None:
+        advice = "pip install 'lowrankgcn[distributed]'"
+        raise option_error("TABLE", f"a folder needs Dask: {advice}")
+    terminal.check_outputs({"--save": args.save}, {**parts, "--out": out})
+    if out is None and args.save is None:
+        raise option_error("--out", "name a new folder for the rows")
     if out is None:
-        message = "" if save is not None else "name a new folder for the rows"
-    elif source.resolve() in out.resolve().parents:
-        message = f"{out} is inside {source}"
-    elif not out.resolve().parent.is_dir():
-        message = f"{out.resolve().parent} is not a folder"
-    elif out == Path("-"):
-        message = "a folder cannot be written to standard output; name a new folder"
-    elif out.exists():
-        message = f"{out} exists already; name a new folder"
-    if message:
-        raise errors.option_error("--out", message)
+        return
+    place = out.resolve()
+    for wrong, message in (
+        (source.resolve() in place.parents, f"{out} is inside {source}"),
+        (not place.parent.is_dir(), f"{place.parent} is not a folder"),
+        (str(out) == "-", "a folder cannot be written to standard output; name a new folder"),
+        (out.exists(), f"{out} exists already; name a new folder"),
+    ):
+        if wrong:
+            raise option_error("--out", message)
 
 
 @contextmanager
@@ -108,52 +113,43 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[None]:
 
     address: dict[str, Any] = {"address": scheduler, "timeout": 10}
     if scheduler is None:
-        address = {"n_workers": workers, "threads_per_worker": 1}
         # Any free port for the dashboard; no log of workers that end slowly.
-        address |= {"dashboard_address": ":0", "silence_logs": logging.ERROR}
+        address = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
+        address["silence_logs"] = logging.ERROR
     with ExitStack() as stack:
         # The command reports failures in one line; Dask must not log them as well.
         stack.callback(logging.disable, logging.root.manager.disable)
         logging.disable(logging.ERROR)
         try:
             stack.enter_context(Client(**address))
-        except (OSError, TimeoutError, ValueError) as error:
+        except (OSError, ValueError) as error:
             message = f"no connection to Dask: {' '.join(str(error).split())}"
             option = "--workers" if scheduler is None else "--scheduler"
-            raise errors.option_error(option, message) from None
+            raise option_error(option, message) from None
         yield
 
 
-def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any, list[str]]:
-    """Return the table, its feature columns, and the names of columns of an earlier run."""
+def _read(args: Arguments) -> tuple[Any, Any, list[str], list[str]]:
+    """Return the table, its feature columns, markers of unlabelled rows, and notes."""
     from lowrankgcn.distributed.parquet import folder_types, read_folder
+    from lowrankgcn.distributed.partitions import compute
 
+    (table,), target = args.table, args.target
     frame = read_folder(table)
     earlier = columns_of_earlier_run(frame._meta)
     frame = frame.drop(columns=earlier)
-    columns = list(frame.columns)
-    dropped = column_names(drop, columns)
+    dropped = column_names(args.drop or (), frame.columns)
     with prefix_errors(table):
-        check_names(columns, target, {"drop": dropped})
-    used = frame[[name for name in columns if name not in {*dropped, target}]]
+        check_names(list(frame.columns), target, {"drop": dropped})
+    used = frame[[name for name in frame.columns if name not in {*dropped, target}]]
     if pa.types.is_integer(folder_types(table)[target]):
         frame = frame.astype({target: "Int64"})  # pandas reads integers with gaps as floats
-    return frame, used, earlier
-
-
-def _find_markers(
-    frame: Any, target: str, unlabelled: str | None, classes: list[str] | None
-) -> tuple[list[str], list[str]]:
-    """Return the markers of unlabelled rows and notes on them, see :func:`find_markers`."""
-    from dask.delayed import delayed
-
-    from lowrankgcn.distributed.partitions import Partitions, compute
-
-    blocks = Partitions.from_collection(frame[[target]]).tasks
-    counts = pd.concat(compute(*(delayed(_count_texts)(block, target) for block in blocks)))
+    counts = frame[[target]].map_partitions(_count_texts, target, meta=("count", int))
+    (counts,) = compute(counts)
     counts = counts.groupby(level=0, dropna=False).sum()
     with prefix_errors(f"column {target!r}"):
-        return find_markers(counts, unlabelled, classes)
+        markers, notes = find_markers(counts, args.unlabelled, args.class_)
+    return frame, used, markers, notes + earlier_note(earlier, "left out")
 
 
 def _count_texts(block: pd.DataFrame, target: str) -> pd.Series:
@@ -181,12 +177,7 @@ def _write(frame: Any, labels: Any, classifier: Any, each_class: bool, out: Path
 
 
 def _add_predictions(
-    block: pd.DataFrame,
-    labels: pd.Series,
-    shares: NDArray[np.float64],
-    classes: NDArray[Any],
-    kind: str | None,
-    each_class: bool,
+    block: pd.DataFrame, labels: Any, shares: Any, classes: Any, kind: str | None, each_class: bool
 ) -> pd.DataFrame:
-    predictions = Predictions.from_labels(classes, shares, labels, kind)
-    return predictions.added_to(block, each_class=each_class)
+    predictions = Predictions.from_labels(classes, shares, labels, type=kind)
+    return predictions.added_to(block, each_class=each_class)[0]

@@ -8,34 +8,27 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, final
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from lowrankgcn._progress import report_progress
-from lowrankgcn.cli.errors import exit_on_user_error, exit_on_write_error
-from lowrankgcn.cli.options import FILE_OPTIONS, TABLE_OPTIONS
+from lowrankgcn.cli.options import FILES
 from lowrankgcn.cli.predictions import Predictions
-from lowrankgcn.cli.table_labels import (
-    leak_notes,
-    merged_labels,
-    read_edges,
-    spelling_notes,
-    without_markers,
-)
+from lowrankgcn.cli.table_labels import find_markers, label_notes, merged_labels, read_edges
+from lowrankgcn.cli.terminal import one_line_errors
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns, TableFile, choose_columns, read_file, read_texts, write_file
 from lowrankgcn.files.column_choice import check_classes
 from lowrankgcn.files.writing import output_format
 from lowrankgcn.tables import Table
-from lowrankgcn.tables.texts import FileColumn
 
 _REASONS = {  # of one column, and of several
     "identifier": (
@@ -94,35 +87,31 @@ class LabelledTable:
         """Number of different labels."""
         return int(self.labels.nunique())
 
-    def predictions(self, classifier: Any) -> Predictions:
-        """Return predictions in the type of the target column, if that is integer or boolean."""
+    @property
+    def type(self) -> str | None:
+        """Arrow type of the target column if that is integer or boolean."""
         kind = self.table.frame[self.columns.target].dtype.pyarrow_dtype
-        typed = pa.types.is_integer(kind) or pa.types.is_boolean(kind)
-        shares, kind = classifier.label_distributions_, str(kind) if typed else None
-        return Predictions.from_labels(classifier.classes_, shares, self.labels, kind)
+        return str(kind) if pa.types.is_integer(kind) or pa.types.is_boolean(kind) else None
+
+    def predictions(self, classifier: Any) -> Predictions:
+        """Return predictions in the type of the target column."""
+        shares = classifier.label_distributions_
+        return Predictions.from_labels(classifier.classes_, shares, self.labels, type=self.type)
 
 
-def read_table(paths: list[Path], options: Mapping[str, Any]) -> TableFile:
+def read_table(options: Mapping[str, Any]) -> TableFile:
     """Read one table from one or several files, with the options of a command."""
-    return read_file(paths, **{one.name: options[one.name] for one in FILE_OPTIONS})
+    return read_file(options["table"], **{name: options.get(name) for name in FILES.split()})
 
 
-def read_labelled_table(
-    paths: list[Path],
-    target: str,
-    options: Mapping[str, Any],
-    *,
-    edges: Path | None = None,
-    few_labels: bool = False,
-) -> LabelledTable:
+def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False) -> LabelledTable:
     """Read a table, choose its columns and gather its labels.
 
     Parameters
     ----------
     options : mapping
-        Options of a command that are in :data:`TABLE_OPTIONS`.
-    edges : Path, optional
-        File with the edges between the rows.
+        Values of ``table``, a list, ``target`` and perhaps ``edges`` and the options
+        :data:`TABLES`.
     few_labels : bool
         Whether to allow fewer than two classes, and a target that is not in the table yet.
 
@@ -133,60 +122,58 @@ def read_labelled_table(
     OSError
         If the file cannot be read.
     """
-    options = {**dict.fromkeys(one.name for one in TABLE_OPTIONS), **options}
-    key = options["key"]
-    if key and not (options["labels"] or edges):
+    target, key, edges = options["target"], options.get("key"), options.get("edges")
+    files = options.get("labels") or ()
+    if key and not (files or edges):
         raise ValueError("--key: only with --labels or --edges")
-    table = read_table(paths, options)
+    table = read_table(options)
     report_progress("reading the columns")
     with prefix_errors(table.name):
         notes = list(table.notes)
-        frame = _with_target(table.frame, target, few_labels or bool(options["labels"]), notes)
+        frame = _with_target(table.frame, target, few_labels or bool(files), notes)
         kinds = ("drop", "categorical", "numeric", "text")
-        named = {kind: column_names(options[kind] or (), frame.columns) for kind in kinds}
+        named: dict[str, Any] = {
+            kind: column_names(options.get(kind) or (), frame.columns) for kind in kinds
+        }
         kept = {target, *(name for names in named.values() for name in names)}
-        if key in set(frame.columns) - kept:
+        if key and key in set(frame.columns) - kept:
             named["drop"] += (key,)
-        others = [name for name in frame.columns if name not in {*kept, key}]
-        if earlier := columns_of_earlier_run(frame[others]):
-            listed = ", ".join(map(repr, earlier))
-            notes.append(f"columns {listed} of an earlier run are left out")
-            frame = frame.drop(columns=earlier)
+        earlier = columns_of_earlier_run(frame.drop(columns=[*kept, key], errors="ignore"))
+        notes += earlier_note(earlier, "left out")
+        frame = frame.drop(columns=earlier)
         rows = Table.read(frame)
-        columns = choose_columns(
-            rows, target, **named, decimal=table.decimal, allow_no_features=edges is not None
-        )
-        texts = read_texts(frame, target)
+        named |= {"decimal": table.decimal, "allow_no_features": edges is not None}
+        columns = choose_columns(rows, target, **named)
+        labels = read_texts(frame, target)
         with prefix_errors(f"column {target!r}"):
-            in_table, more = without_markers(texts, options["unlabelled"], options["class_"])
+            counts = labels.value_counts(dropna=False)
+            markers, more = find_markers(counts, options.get("unlabelled"), options.get("class_"))
+        in_table = labels = labels.where(~labels.isin(markers), None)
         notes += [*columns.notes, *_left_out_notes(columns), *more]
-    labels = in_table
-    for path in options["labels"] or ():
+    for path in files:
         labels, more = merged_labels(labels, frame, read_file(path), key)
         notes += more
     with prefix_errors(table.name):
-        if options["labels"]:
-            frame = _with_labels(frame, target, labels, in_table)
+        if files:
+            frame = _with_labels(frame, labels, in_table)
         if not few_labels or labels.nunique() > 1:
             check_classes(labels)
         features = columns.features(rows, decimal=table.decimal)
     whole = [name for name, kind in columns.used.items() if kind != "text"]
-    notes += spelling_notes(labels) + leak_notes(features, whole, labels)
+    notes += label_notes(labels, features, whole)
     graph = None if edges is None else read_edges(edges, frame, key)
     return LabelledTable(replace(table, frame=frame), columns, features, labels, notes, graph)
 
 
-def _left_out_notes(columns: Columns) -> list[str]:
-    """Return why columns are left out that the user did not drop."""
-    notes = []
+def _left_out_notes(columns: Columns) -> Iterator[str]:
+    """Yield why columns are left out that the user did not drop."""
     for reason, (one, several) in _REASONS.items():
         names = [repr(name) for name, why in columns.left_out.items() if why == reason]
         listed = ", ".join(names[:_LISTED]) + (f", … ({len(names)})" if names[_LISTED:] else "")
         if len(names) == 1:
-            notes.append(f"column {listed} is left out: {one}")
+            yield f"column {listed} is left out: {one}"
         elif names:
-            notes.append(f"columns {listed} are left out: {several}")
-    return notes
+            yield f"columns {listed} are left out: {several}"
 
 
 def _with_target(frame: pd.DataFrame, target: str, new: bool, notes: list[str]) -> pd.DataFrame:
@@ -196,22 +183,20 @@ def _with_target(frame: pd.DataFrame, target: str, new: bool, notes: list[str]) 
         return frame
     if not new or not target.strip():
         listed = ", ".join(map(repr, frame.columns[:_LISTED]))
-        raise ValueError(
-            f"target: expected a column of the table, got {target!r} (columns: {listed}, …); a "
-            "table without classes needs --labels, and lowrankgcn suggest chooses rows to label"
-        )
+        advice = "needs --labels, and lowrankgcn suggest chooses rows to label"
+        got = f"got {target!r} (columns: {listed}, …); a table without classes {advice}"
+        raise ValueError(f"target: expected a column of the table, {got}")
     notes.append(f"the table has no column {target!r}; it is added")
     return frame.assign(**{target: pd.array([None] * len(frame), pd.ArrowDtype(pa.string()))})
 
 
-def _with_labels(
-    frame: pd.DataFrame, target: str, labels: pd.Series, before: pd.Series
-) -> pd.DataFrame:
+def _with_labels(frame: pd.DataFrame, labels: pd.Series, before: pd.Series) -> pd.DataFrame:
     """Write labels into the target column, in its type if they have it; clear removed ones."""
+    target = labels.name
     texts = read_texts(frame, target).where(before.isna() & labels.isna(), labels)
-    column, kind = pa.array(texts, pa.string()), frame[target].dtype.pyarrow_dtype
+    column = pa.array(texts, pa.string())
     with suppress(pa.ArrowException):  # new classes
-        column = column.cast(kind)
+        column = column.cast(frame[target].dtype.pyarrow_dtype)
     return frame.assign(**{target: pd.array(column, dtype=pd.ArrowDtype(column.type))})
 
 
@@ -229,30 +214,32 @@ def columns_of_earlier_run(frame: pd.DataFrame) -> list[str]:
     earlier: list[str] = []
     for place, name in enumerate(names):
         if re.fullmatch(r"prediction(_\d+)?", str(name)):
-            after = list(takewhile(lambda other: _follows(frame[other]), names[place + 1 :]))
+            after = list(takewhile(partial(_is_added, frame), names[place + 1 :]))
             earlier += [name, *after] if after else []
     return earlier
 
 
-def _follows(column: pd.Series) -> bool:
+def _is_added(frame: pd.DataFrame, name: str) -> bool:
     """Return whether a column has the name and the values of those after a prediction."""
-    if re.fullmatch(r"classes_\d+(\.\d+)?", str(column.name)):
+    if re.fullmatch(r"classes_\d+(\.\d+)?", str(name)):
         return True
-    if not re.fullmatch(r"probability(_.+)?", str(column.name), re.DOTALL):
+    if not re.fullmatch(r"probability(_.+)?", str(name), re.DOTALL):
         return False
-    for decimal in ".,":
-        cells = FileColumn.read(column, decimal)
-        if cells.kind == "number":
-            numbers = cells.as_numbers().as_floats(column.name)
-            return bool(((numbers >= 0) & (numbers <= 1) | np.isnan(numbers)).all())
-    return not len(column)
+    texts = read_texts(frame, name).dropna().str.replace(",", ".", regex=False)
+    return bool(pd.to_numeric(texts, errors="coerce").between(0, 1).all())
+
+
+def earlier_note(columns: list[str], what: str) -> list[str]:
+    """Return a note on columns of an earlier run, if there are any."""
+    listed = ", ".join(map(repr, columns))
+    return [f"columns {listed} of an earlier run are {what}"] if columns else []
 
 
 def with_labels(data: LabelledTable, names: Iterable[str | None]) -> LabelledTable:
     """Replace the labels of a table."""
-    frame, target = data.table.frame, data.columns.target
-    labels = pd.Series(list(names), index=frame.index, name=target, dtype=object)
-    frame = _with_labels(frame, target, labels, data.labels)
+    frame = data.table.frame
+    labels = pd.Series(list(names), frame.index, object, data.columns.target)
+    frame = _with_labels(frame, labels, data.labels)
     return replace(data, table=replace(data.table, frame=frame), labels=labels)
 
 
@@ -267,14 +254,13 @@ def column_names(texts: Iterable[str], columns: Iterable[str]) -> tuple[str, ...
 
 def check_ending(out: Path | None) -> None:
     """Exit with an error if the format of an output cannot be told from its name."""
-    if out is not None and str(out) != "-":
-        with exit_on_user_error("--out"):
-            output_format(out)
+    with one_line_errors("--out"):
+        output_format(out or "-")
 
 
 def write_table(frame: pd.DataFrame, out: Path | None, source: TableFile) -> dict[str, str]:
     """Write a table in the format of its name; None prints it as text. Return the new file."""
     path = out or Path("-")
-    with exit_on_user_error("--out"), exit_on_write_error(path):
+    with one_line_errors("--out", writing=path):
         write_file(frame, path, source)
     return {} if str(path) == "-" else {"written": str(path)}

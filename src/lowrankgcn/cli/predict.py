@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from lowrankgcn._format import percent, plural
-from lowrankgcn.cli import errors, options
-from lowrankgcn.cli.output import Summary
-from lowrankgcn.cli.progress import Run
+from lowrankgcn.cli import terminal
+from lowrankgcn.cli.options import FILES, Arguments, command
+from lowrankgcn.cli.terminal import one_line_errors
 from lowrankgcn.exceptions import prefix_errors
+
+if TYPE_CHECKING:
+    from lowrankgcn.estimators.model_files import SavedClassifier
+    from lowrankgcn.files import Columns
+    from lowrankgcn.tables import Table
 
 _SHOWN = 3  # unknown values in a note
 
 
-@options.added(options.FILE_OPTIONS)
-def predict(
-    model: options.ModelFile,
-    table: options.Tables,
-    out: options.Out = None,
-    overwrite: options.Overwrite = False,
-    probabilities: options.Probabilities = False,
-    level: options.Level = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-    **reading: Any,
-) -> None:
+@command(f"model tables {FILES} out overwrite probabilities level as_json quiet")
+def predict(args: Arguments) -> None:
     """Classify all rows of a table with a model written by `classify --save`.
 
     Columns are matched by name, in any order; other columns are ignored. Values that the model was
@@ -38,71 +33,120 @@ def predict(
 
     lowrankgcn predict cars.model - < more-cars.csv
     """
-    errors.check_outputs({"--out": out}, {"the model": model})
-    inputs = {} if overwrite else errors.inputs(table)
-    errors.check_outputs({"--out": out}, inputs, advice=errors.OVERWRITE)
-    to_stdout = str(out) == "-" or not (out or as_json or quiet)
-    run = Run(quiet=quiet, as_json=as_json, rows_printed=to_stdout)
-    with run.loading():
+    model, out, level = args.model, args.out, args.level
+    terminal.check_outputs({"--out": out}, {"the model": model})
+    inputs = {} if args.overwrite else terminal.inputs(args.table)
+    terminal.check_outputs({"--out": out}, inputs, advice=terminal.OVERWRITE)
+    to_stdout = str(out) == "-" or not (out or args.as_json or args.quiet)
+    run = terminal.Run(quiet=args.quiet, as_json=args.as_json, rows_printed=to_stdout)
+    with run.step("loading"):
         from lowrankgcn.cli import labelled_table
-        from lowrankgcn.cli.models import load_model, unknown_values
         from lowrankgcn.cli.predictions import Predictions
+        from lowrankgcn.estimators.model_files import read_model
         from lowrankgcn.files import read_texts
     labelled_table.check_ending(out)
-    with run.step("reading"), errors.exit_on_user_error():
-        classifier, columns = load_model(model)
-        file = labelled_table.read_table(table, reading)
-        labels = None  # known classes of the rows
+    with run.step("reading"), one_line_errors():
+        classifier = read_model(model)
+        columns = model_columns(model, classifier)
+        file = labelled_table.read_table(vars(args))
         with prefix_errors(file.name):
             features = columns.features(file.frame, decimal=file.decimal)
-            if columns.target in file.frame.columns:
-                labels = read_texts(file.frame, columns.target)
-    with run.timing("prediction"), run.computing("predicting"):
+            known = columns.target in file.frame.columns
+            labels = read_texts(file.frame, columns.target) if known else None
+    with run.computing("prediction", timed=True):
         shares, sets, unsure = classifier.classify(features, level)
     kind = classifier.description.get("type")
-    kind = kind if isinstance(kind, str) else None
-    predictions = Predictions.from_labels(classifier.classes, shares, type=kind)
-    predictions = replace(predictions, level=level, sets=sets, unsure=unsure)
+    predictions = Predictions.from_labels(
+        classifier.classes, shares, type=kind, level=level, sets=sets, unsure=unsure
+    )
     earlier = labelled_table.columns_of_earlier_run(file.frame)
     earlier = [name for name in earlier if name not in columns.used]
     frame = file.frame.drop(columns=earlier)
-    files: dict[str, str] = {}
+    added, renamed = predictions.added_to(frame, each_class=args.probabilities)
     if out is not None or to_stdout:
         with run.step("writing"):
-            added = predictions.added_to(frame, each_class=probabilities)
-            files = labelled_table.write_table(added, out, file)
+            run.files = labelled_table.write_table(added, out, file)
     facts = {
         "model": f"{model}, {plural(len(columns.used), 'column')}, classes "
-        + ", ".join(map(str, predictions.classes)),
-        "table": f"{file.name}: {plural(len(file.frame), 'row')}",
+        + ", ".join(predictions.classes),
+        "table": f"{file.name}: {plural(len(frame), 'row')}",
     }
     agreement = None if labels is None else predictions.agreement(labels)
     if agreement is not None:
         share = percent(agreement["right"] / agreement["rows"])
         facts["agreement"] = f"{share} of {plural(agreement['rows'], 'labelled row')}"
-    facts |= predictions.set_facts()
     expected = {columns.target, *columns.used, *columns.left_out}
     extra = [name for name in frame.columns if name not in expected]
-    unknown = unknown_values(classifier, features)
-    notes = list(file.notes)
-    if earlier:
-        notes.append(f"columns {', '.join(map(repr, earlier))} of an earlier run are replaced")
+    unknown = _unknown_values(classifier, features)
+    run.notes += [*file.notes, *labelled_table.earlier_note(earlier, "replaced")]
     if extra:
-        notes.append("columns that the model does not use: " + ", ".join(map(repr, extra)))
-    notes += [_unknown_note(name, *cells) for name, cells in unknown.items()]
-    notes += predictions.renamed_notes(frame.columns)
+        run.notes.append("columns that the model does not use: " + ", ".join(map(repr, extra)))
+    for name, values in unknown.items():
+        listed = ", ".join(map(repr, [*values][:_SHOWN])) + (", …" if len(values) > _SHOWN else "")
+        cells = plural(sum(values.values()), "cell")
+        run.notes.append(f"column {name!r}: {cells} with values unknown to the model ({listed})")
+    run.notes += renamed
     document = {
         "model": str(model),
         "table": file.name,
-        "rows": len(file.frame),
-        "unknown_values": {name: count for name, (count, _) in unknown.items()},
+        "rows": len(frame),
+        "unknown_values": {name: sum(values.values()) for name, values in unknown.items()},
         "passed_over": extra,
         "agreement": agreement,
         "unsure": None if unsure is None else int(unsure.sum()),
     }
-    Summary(predictions, facts, document, notes, files).print(run)
+    predictions.print_summary(run, facts, document, {})
 
 
-def _unknown_note(name: str, count: int, values: list[str]) -> str:
-    listed = ", ".join(map(repr, values[:_SHOWN])) + (", …" if len(values) > _SHOWN else "")
-    return f"column {name!r}: {plural(count, 'cell')} with values unknown to the model ({listed})"
+def model_columns(path: Path, classifier: SavedClassifier) -> Columns:
+    """Return the columns that a model needs.
+
+    ``classify --save`` stores them; a model saved from Python has them if it was fitted to a table
+    with column names.
+
+    Raises
+    ------
+    ValueError
+        If the stored columns are not valid, or there are no column names.
+    """
+    from lowrankgcn._codec import decode
+    from lowrankgcn.files import Columns
+
+    described = classifier.description.get("columns")
+    with prefix_errors(path):
+        if described is not None:
+            try:
+                stored: Columns = decode({}, described, Columns)
+                return stored
+            except ValueError as error:
+                advice = "fit and save the model again"
+                raise ValueError(f"cannot read the stored columns ({error}); {advice}") from None
+        if classifier.feature_names_in is None:
+            raise ValueError("the model has no column names; fit it to a table with column names")
+    used: dict[str, Any] = dict.fromkeys(classifier.feature_names_in, "number")
+    for column in _fitted_columns(classifier):
+        if getattr(column, "unit", None) == "datetime":
+            used[str(column.name)] = "date"
+        elif any(isinstance(value, (str, bool)) for value in getattr(column, "values", ())):
+            used[str(column.name)] = "category"
+    return Columns("", used, {})
+
+
+def _unknown_values(classifier: SavedClassifier, features: Table) -> dict[str, dict[str, int]]:
+    """Count the cells of each column and value that the model was not fitted to."""
+    from lowrankgcn.tables.columns import Values
+
+    unknown = {}
+    for column in _fitted_columns(classifier):
+        if isinstance(column, Values) and column.values != (None,):
+            known, cells = set(column.values), features[column.name].as_categories()
+            counts = ((v, int((cells.codes == k).sum())) for k, v in enumerate(cells.values))
+            unknown[str(column.name)] = {str(v): n for v, n in counts if n and v not in known}
+    return {name: counts for name, counts in unknown.items() if counts}
+
+
+def _fitted_columns(classifier: SavedClassifier) -> Any:
+    """Return the fitted columns of a table: categories have `values`, dates have a `unit`."""
+    maps = getattr(classifier.model, "maps", None)
+    inputs = getattr(classifier.model, "inputs", None) if maps is None else maps.features
+    return getattr(getattr(inputs, "encoder", None), "columns", ())

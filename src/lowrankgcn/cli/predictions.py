@@ -3,12 +3,15 @@
 >>> import numpy as np, pandas as pd
 >>> shares = np.array([[0.25, 0.75], [0.9, 0.1]])
 >>> predictions = Predictions.from_labels(np.array(["a", "b"]), shares)
->>> predictions.added_to(pd.DataFrame({"size": ["1", "2"]})).to_dict("list")
+>>> frame, notes = predictions.added_to(pd.DataFrame({"size": ["1", "2"]}))
+>>> frame.to_dict("list")
 {'size': ['1', '2'], 'prediction': ['b', 'a'], 'probability': [0.75, 0.9]}
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count
@@ -19,6 +22,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lowrankgcn.cli.terminal import Run, share_text
 from lowrankgcn.tables.texts import lower_booleans
 
 _DIGITS = 6  # decimals of probabilities
@@ -52,21 +56,17 @@ class Predictions:
     label_codes: NDArray[np.intp]
     type: str | None = None
     level: float | None = None
-    sets: NDArray[np.bool_] | None = None
-    unsure: NDArray[np.bool_] | None = None
+    sets: Any = None
+    unsure: Any = None
 
     @classmethod
     def from_labels(
-        cls,
-        classes: NDArray[Any],
-        shares: Any,
-        labels: pd.Series | None = None,
-        type: str | None = None,
+        cls, classes: NDArray[Any], shares: Any, labels: Any = None, **attributes: Any
     ) -> Predictions:
         """Make predictions with given labels, texts that are missing in unlabelled rows."""
         texts = np.array([str(name) for name in classes.tolist()], dtype=object)
-        known = [None] * len(shares) if labels is None else labels
-        return cls(texts, shares, pd.Index(texts).get_indexer(pd.Index(known, dtype=object)), type)
+        known = pd.Index([None] * len(shares) if labels is None else labels, dtype=object)
+        return cls(texts, shares, pd.Index(texts).get_indexer(known), **attributes)
 
     @cached_property
     def codes(self) -> NDArray[np.intp]:
@@ -91,100 +91,113 @@ class Predictions:
             return None, None
         return str(self.classes[self.codes[row]]), float(self.probabilities[row])
 
-    @property
-    def set_texts(self) -> Any:
-        r"""Set of every row: "unsure", or its classes with bars between; labelled rows are sure.
+    def _set_texts(self) -> list[str]:
+        r"""Return the set of every row: "unsure", or its classes with bars between.
 
-        Bars in the name of a class are written as \|.
+        Labelled rows are sure. Bars in the name of a class are written as \|.
         """
-        assert self.sets is not None and self.unsure is not None
         patterns, where = np.unique(self.sets, axis=0, return_inverse=True)
         classes = np.array([name.replace("|", r"\|") for name in self.classes], dtype=object)
         names = ["|".join(classes[members]) for members in patterns]
         unsure = "unsure" if "unsure" not in names else "unsure (no class)"
         sets = np.array([*names, unsure], dtype=object)
         sets = sets[np.where(self.unsure, len(names), where.reshape(-1))]
-        return np.where(self.unlabelled, sets, classes[self.label_codes]).tolist()
-
-    @property
-    def n_missing(self) -> int:
-        """Number of rows without a prediction."""
-        return int((self.codes < 0).sum())
+        return list(np.where(self.unlabelled, sets, classes[self.label_codes]))
 
     def counts(self) -> dict[str, dict[str, Any]]:
         """Count labels and predictions of each class, with the mean probability."""
         counts: dict[str, dict[str, Any]] = {}
         for position, name in enumerate(self.classes):
-            predicted = (self.codes == position) & self.unlabelled
-            n_given, n_predicted = (self.label_codes == position).sum(), predicted.sum()
-            mean = float(self.probabilities[predicted].mean()) if n_predicted else None
-            counts[str(name)] = {"given": int(n_given), "predicted": int(n_predicted)}
-            counts[str(name)]["mean_probability"] = mean
+            shares = self.probabilities[(self.codes == position) & self.unlabelled]
+            counts[name] = {
+                "given": int((self.label_codes == position).sum()),
+                "predicted": len(shares),
+                "mean_probability": float(shares.mean()) if len(shares) else None,
+            }
         return counts
 
     def agreement(self, labels: pd.Series) -> dict[str, int] | None:
         """Count the rows with one of `labels`, and those among them predicted correctly."""
-        if labels.isna().all():
-            return None
         predicted = lower_booleans([*self.classes, None])[self.codes]
         right = labels.notna() & (lower_booleans(labels) == predicted)
-        return {"right": int(right.sum()), "rows": int(labels.notna().sum())}
-
-    def names(self, columns: Any, *, each_class: bool = False) -> dict[str, str]:
-        """Return names of the new columns, with a number appended if the table has the name."""
-        wanted = ["prediction", "probability"]
-        wanted += [self._set_name] if self.level is not None else []
-        wanted += [f"probability_{name}" for name in self.classes if each_class]
-        names: dict[str, str] = {}
-        for name in wanted:
-            numbered = (f"{name}_{number}" for number in count(2))
-            taken = {*columns, *names.values()}
-            names[name] = next(free for free in chain([name], numbered) if free not in taken)
-        return names
-
-    @property
-    def _set_name(self) -> str:
-        assert self.level is not None
-        return f"classes_{round(100 * self.level, 6):g}"
+        n_rows = int(labels.notna().sum())
+        return {"right": int(right.sum()), "rows": n_rows} if n_rows else None
 
     def set_facts(self) -> dict[str, str]:
         """Return how many sets have one class, and how many rows fit no class, as a line."""
-        if self.sets is None or self.unsure is None:
+        if self.level is None:
             return {}
-        new = self.unlabelled
-        unsure, sure = self.unsure[new], self.sets[new].sum(axis=1)[~self.unsure[new]]
-        single, total = int((sure == 1).sum()), int(new.sum())
-        text = f"{single} of {total} rows have one class, {total - single - int(unsure.sum())} "
-        text += f"several, {int(unsure.sum())} fit no labelled class (unsure)"
-        return {f"{100 * (self.level or 0):.4g} % sets": text}
+        new, sizes = self.unlabelled, self.sets.sum(axis=1)
+        total, unsure = int(new.sum()), int(self.unsure[new].sum())
+        single = int((new & ~self.unsure & (sizes == 1)).sum())
+        text = f"{single} of {total} rows have one class, {total - single - unsure} several, "
+        return {f"{100 * self.level:.4g} % sets": f"{text}{unsure} fit no labelled class (unsure)"}
 
-    def renamed_notes(self, columns: Any) -> list[str]:
-        """Return a note for each new column whose name the table has already."""
-        return [
-            f"the table has a column {name!r}; the new one is {free!r}"
-            for name, free in self.names(columns).items()
-            if free != name
-        ]
+    def added_to(
+        self, frame: pd.DataFrame, *, each_class: bool = False
+    ) -> tuple[pd.DataFrame, list[str]]:
+        """Add columns "prediction", "probability", sets of classes and, on request, each class.
 
-    def added_to(self, frame: pd.DataFrame, *, each_class: bool = False) -> pd.DataFrame:
-        """Add columns "prediction", "probability" and, on request, one for each class."""
-        names = self.names(frame.columns, each_class=each_class)
+        A number is appended to a name that the table has already, with a note.
+        """
         values = pa.array(self.classes.tolist(), pa.string())
         if self.type is not None:
-            try:
+            # The model may have other classes than its description: these are texts.
+            with suppress(pa.ArrowException, TypeError, ValueError):
                 values = values.cast(pa.type_for_alias(self.type))
-            except (pa.ArrowException, ValueError):
-                pass  # the model has other classes than its description: keep texts
         classes = pd.array(values.to_pylist(), dtype=pd.ArrowDtype(values.type))
-        added: dict[str, Any] = {
-            names["prediction"]: classes.take(self.codes, allow_fill=True),
-            names["probability"]: self.probabilities,
+        columns = {
+            "prediction": classes.take(self.codes, allow_fill=True),
+            "probability": self.probabilities,
         }
         if self.level is not None:
-            added[names[self._set_name]] = pd.array(
-                self.set_texts, dtype=pd.ArrowDtype(pa.string())
-            )
-        if each_class:
-            for position, name in enumerate(self.classes):
-                added[names[f"probability_{name}"]] = np.round(self.shares[:, position], _DIGITS)
-        return pd.concat([frame, pd.DataFrame(added, index=frame.index)], axis=1)
+            texts = pd.array(self._set_texts(), dtype=pd.ArrowDtype(pa.string()))
+            columns[f"classes_{round(100 * self.level, 6):g}"] = texts
+        for name, shares in zip(self.classes, self.shares.T, strict=True) if each_class else ():
+            columns[f"probability_{name}"] = np.round(shares, _DIGITS)
+        added: dict[str, Any] = {}
+        notes = []
+        for name, column in columns.items():
+            numbered = chain([name], (f"{name}_{number}" for number in count(2)))
+            free = next(one for one in numbered if one not in {*frame.columns, *added})
+            added[free] = column
+            if free != name:
+                notes.append(f"the table has a column {name!r}; the new one is {free!r}")
+        return pd.concat([frame, pd.DataFrame(added, index=frame.index)], axis=1), notes
+
+    def print_summary(
+        self, run: Run, facts: Mapping[str, str], document: Mapping[str, Any], scores: Any
+    ) -> None:
+        """Print the result of ``classify`` or ``predict``: a few lines, or one JSON document.
+
+        Parameters
+        ----------
+        run : Run
+        facts, document : mappings
+            Lines of the text, and entries of the JSON document.
+        scores : mapping from name to one number for each class
+        """
+        counts, missing = self.counts(), int((self.codes < 0).sum())
+        for place, row in enumerate(counts.values()):
+            row |= {name: values[place] for name, values in scores.items()}
+        if run.as_json:
+            results = {"classes": counts, "without_prediction": missing, "notes": run.notes}
+            more = {"warnings": run.warnings, "files": run.files, "seconds": run.all_seconds()}
+            run.print_json({**document, **results, **more})
+            return
+        run.print_facts({**facts, **self.set_facts(), "note": run.notes})
+        numbers = ["predicted"] if self.unlabelled.all() else ["given", "predicted"]
+        shares = ["mean_probability", *(name for name in ("recall", "precision") if name in scores)]
+        rows = [
+            [name, *(str(row[key]) for key in numbers), *(share_text(row[key]) for key in shares)]
+            for name, row in counts.items()
+        ]
+        if missing:
+            rows.append(["none", *"–" * (len(numbers) - 1), str(missing), *"–" * len(shares)])
+        header = ["class", *numbers, *(name.replace("_", " ") for name in shares)]
+        run.console.print()
+        run.print_table(header, rows, range(1, 6), show_edge=False)
+        run.console.print()
+        for name, path in run.files.items():
+            run.print_line(f"{name:<12}{path}")
+        run.print_times()

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
-from lowrankgcn._atomic import write_text
 from lowrankgcn._progress import listening
-from lowrankgcn.cli import errors, options, output
-from lowrankgcn.cli.progress import Run
+from lowrankgcn.cli import terminal
+from lowrankgcn.cli.options import Arguments, command
+from lowrankgcn.cli.terminal import Run, check_outputs, one_line_errors
 from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 
 if TYPE_CHECKING:
@@ -23,15 +22,8 @@ _PAGE, _ROWS, _STATE = "reproduction.html", "rows.csv", "state"
 _WIDE = 120  # columns of a terminal that shows all columns of the tables
 
 
-def reproduce(
-    what: options.What = "all",
-    runs: options.Runs = 100,
-    seed: options.Seed = 0,
-    out: options.ReproductionFolder = Path("reproduction"),
-    as_json: options.AsJson = False,
-    markdown: options.Markdown = None,
-    quiet: options.Quiet = False,
-) -> None:
+@command("part runs seed pages as_json markdown quiet")
+def reproduce(args: Arguments) -> None:
     """Recompute the tables and figures of the paper, next to the published numbers.
 
     Trains every row from many random starts and prints mean accuracies with 95 % intervals, the
@@ -49,58 +41,57 @@ def reproduce(
     lowrankgcn reproduce all --runs 100 --out paper
     """
     if not torch_installed():
-        raise errors.option_error(None, TORCH_MISSING)
+        raise terminal.option_error(None, TORCH_MISSING)
+    out, markdown, state = args.out, args.markdown, args.out / _STATE
     written = [out / name for name in ("", _STATE, _PAGE, _ROWS)]
     taken = {f"{path}, which --out writes": path for path in written}
     if out.exists() or markdown is None or markdown.absolute().parent != out.absolute():
-        errors.check_outputs({"--markdown": markdown}, taken)
-    for folder in (out, out / _STATE):
-        errors.prepare_folder(folder)
+        check_outputs({"--markdown": markdown}, taken)
+    for folder in (out, state):
+        terminal.prepare_folder(folder)
     for name in (_PAGE, _ROWS):
-        errors.check_outputs({"--out": out / name})
-    errors.check_outputs({"--markdown": markdown}, taken)  # may be in the new folder
+        check_outputs({"--out": out / name})
+    check_outputs({"--markdown": markdown}, taken)  # may be in the new folder
     import pandas as pd
 
     from lowrankgcn.experiments.reproduction import page, results
 
-    names = results.NAMES if what == "all" else (what,)
-    state = out / _STATE
-    run = Run(quiet=quiet)
-    with run.progress("reproducing") as show, listening(None), errors.exit_on_user_error():
-        with errors.exit_on_write_error(state), errors.collect_warnings() as warned:
-            reproduced = results.reproduce(names, state, runs=runs, seed=seed, watch=show)
+    names = results.NAMES if args.what == "all" else (args.what,)
+    run = Run(quiet=args.quiet)
+    with run.progress("reproducing") as show, listening(None):
+        with one_line_errors("--out", writing=state), terminal.collect_warnings() as warned:
+            reproduced = results.reproduce(names, state, runs=args.runs, seed=args.seed, watch=show)
     # Warnings and missing rows also with --quiet, because what was asked for may be missing.
     for text in warned:
         typer.echo(f"warning: {text}", err=True)
-    if what in reproduced.missing:
-        raise typer.BadParameter(reproduced.missing[what])
-    command = f"lowrankgcn reproduce {what} --runs {runs}"
-    command += f" --seed {seed}" if seed else ""
-    html = page.render("reproduction.html.j2", reproduced, command, filters="filters" in names)
-    with errors.exit_on_write_error(out):
-        write_text(out / _PAGE, html)
-        if reproduced.rows:
-            rows = pd.DataFrame(reproduced.rows, dtype=object)
-            rows["errata"] = [" ".join(map(str, numbers)) for numbers in rows["errata"]]
-            write_text(out / _ROWS, rows.to_csv(index=False, lineterminator="\n"))
-    if markdown is not None:
-        with errors.exit_on_write_error(markdown, "--markdown"):
-            write_text(markdown, page.render("reproduction.md.j2", reproduced, command))
-    # Also with --quiet, because requested rows are missing.
+    if args.what in reproduced.missing:
+        raise typer.BadParameter(reproduced.missing[args.what])
+    command_line = f"lowrankgcn reproduce {args.what} --runs {args.runs}"
+    command_line += f" --seed {args.seed}" if args.seed else ""
+    html = page.render("reproduction.html.j2", reproduced, command_line, filters="filters" in names)
+    terminal.write_output(out / _PAGE, html, "--out")
+    if reproduced.rows:
+        rows = pd.DataFrame(reproduced.rows, dtype=object)
+        rows["errata"] = [" ".join(map(str, numbers)) for numbers in rows["errata"]]
+        csv = rows.to_csv(index=False, lineterminator="\n")
+        terminal.write_output(out / _ROWS, csv, "--out")
+    text = page.render("reproduction.md.j2", reproduced, command_line)
+    terminal.write_output(markdown, text, "--markdown")
     for message in dict.fromkeys(reproduced.missing.values()):
         tables = ", ".join(name for name, reason in reproduced.missing.items() if reason == message)
         typer.echo(f"left out ({tables}): {message}", err=True)
-    if as_json:
+    if args.as_json:
         summary = {"machine": page.machine(), "summary": page.summary(reproduced)}
-        output.print_json(reproduced._asdict() | summary | {"page": str(out / _PAGE)})
+        run.print_json(reproduced._asdict() | summary | {"page": str(out / _PAGE)})
     else:
-        _show(run.console, reproduced, out / _PAGE)
+        _show(run, reproduced, out / _PAGE)
 
 
-def _show(console: Console, results: Results, file: Path) -> None:
+def _show(run: Run, results: Results, file: Path) -> None:
     from lowrankgcn.experiments.reproduction import page
     from lowrankgcn.experiments.reproduction.results import TABLES
 
+    console = run.console
     wide = console.width >= _WIDE
     header, cells = (page.HEADER, page.cells) if wide else (page.SHORT_HEADER, page.short_cells)
     for name, table in results.tables.items():
@@ -110,7 +101,7 @@ def _show(console: Console, results: Results, file: Path) -> None:
             colour = "green" if row["agrees"] else "yellow" if row["explained_by"] else "red"
             rows.append([*texts, Text(verdict, style=colour)])
         title, numeric = f"[bold]{TABLES[name]['title']}[/bold]", range(1, len(header) - 1)
-        output.print_table(console, header, rows, numeric, title=title, title_justify="left")
+        run.print_table(header, rows, numeric, title=title, title_justify="left")
     if results.rows:
         for erratum in results.errata:
             if erratum["shown"]:
@@ -119,4 +110,4 @@ def _show(console: Console, results: Results, file: Path) -> None:
                 console.print(f"  {shown}", markup=False)
         console.print(f"\n[dim]{escape(page.HOW)}[/dim]\n")
         console.print(f"[bold]{page.summary(results)}[/bold]")
-    output.print_line(console, f"tables, figures and errata: {file}")
+    run.print_line(f"tables, figures and errata: {file}")

@@ -5,33 +5,20 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.cells import cell_len
-from rich.console import Console
 
 from lowrankgcn._format import plural
-from lowrankgcn.cli import errors, options, output
-from lowrankgcn.cli.progress import Run
+from lowrankgcn.cli import terminal
+from lowrankgcn.cli.options import TABLES, Arguments, command
+from lowrankgcn.cli.terminal import Run, one_line_errors
 
 if TYPE_CHECKING:
     from lowrankgcn.cli.labelled_table import LabelledTable
     from lowrankgcn.cli.predictions import Predictions
 
 
-@options.added(options.TABLE_OPTIONS)
-def suggest(
-    context: typer.Context,
-    table: options.Tables,
-    target: options.Target,
-    count: options.Count = 10,
-    out: options.OutRows = None,
-    graph: options.Graph = "auto",
-    edges: options.Edges = None,
-    seed: options.Seed = 0,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-    **reading: Any,
-) -> None:
+@command(f"context tables target {TABLES} count out_rows graph edges seed as_json quiet")
+def suggest(args: Arguments) -> None:
     """Suggest rows to label next, the most informative first.
 
     Labels of these rows reduce the uncertainty of the other rows most: the rows are spread over the
@@ -47,66 +34,58 @@ def suggest(
 
     lowrankgcn suggest cars.csv --target price -k 20 --out to-label.csv
     """
-    if edges is not None:
-        errors.refuse(context.params, "graph", "not with --edges")
-    errors.check_outputs({"--out": out}, errors.inputs(table, reading["labels"], edges))
-    to_stdout = str(out) == "-"
-    run = Run(quiet=quiet, as_json=as_json, rows_printed=to_stdout)
-    with run.progress("reading"), errors.exit_on_user_error():
+    count, out = args.count, args.out
+    if args.edges is not None:
+        terminal.refuse(vars(args), "graph", "not with --edges")
+    terminal.check_outputs({"--out": out}, terminal.inputs(args.table, args.labels, args.edges))
+    run = Run(quiet=args.quiet, as_json=args.as_json, rows_printed=str(out) == "-")
+    with run.progress("reading"), one_line_errors():
         from lowrankgcn.cli.labelled_table import check_ending, read_labelled_table, write_table
 
         check_ending(out)
-        data = read_labelled_table(table, target, reading, edges=edges, few_labels=True)
+        data = read_labelled_table(vars(args), few_labels=True)
     free = len(data.labels) - data.n_labelled
-    by_default = str(context.get_parameter_source("count")).endswith("DEFAULT")
-    count = min(count, max(free, 1)) if by_default else count
+    if terminal.is_from(args.context, "count", "DEFAULT"):
+        count = min(count, max(free, 1))
     if free < count:
         advice = f"use -k {free}" if free else "all rows are labelled"
         message = f"{data.table.name} has {plural(free, 'row')} without a label; {advice}"
-        raise errors.option_error("-k", message)
+        raise terminal.option_error("-k", message)
     with run.computing("fitting"):
-        settings = {"graph": graph, "random_state": seed, **data.graph_option}
-        rows, predictions = _suggest(data, count, settings)
-    if out is not None:
-        write_table(_to_label(data, rows, predictions), out, data.table)
-    suggested = [_suggestion(data, row, predictions) for row in rows.tolist()]
-    if as_json:
+        from lowrankgcn.estimators import SpectralGPClassifier, first_rows
+
+        settings = {"graph": args.graph, "random_state": args.seed, **data.graph_option}
+        predictions = None
+        if data.n_classes < 2:
+            labelled = data.labels.notna().to_numpy().nonzero()[0]
+            rows = first_rows(data.rows, count, labelled=labelled, **settings)
+        else:
+            classifier = SpectralGPClassifier(**settings).fit(data.rows, data.labels)
+            rows, predictions = classifier.suggest(count), data.predictions(classifier)
+    files = {} if out is None else write_table(_to_label(data, rows, predictions), out, data.table)
+    suggested = _suggestions(data, rows, predictions)
+    if args.as_json:
         document = {
             "table": data.table.name,
-            "target": data.columns.target,
+            "target": args.target,
             "labelled": data.n_labelled,
             "classes": data.n_classes,
-            "left_out": dict(data.columns.left_out),
+            "left_out": data.columns.left_out,
             "notes": data.notes,
             "rows": suggested,
             "warnings": run.warnings,
         }
-        output.print_json(document, err=to_stdout)
+        run.print_json(document)
         return
     labels = "no labels yet"
     if data.n_labelled:
         classes = plural(data.n_classes, "class", "classes")
         labels = f"{plural(data.n_labelled, 'label')} of {classes}"
-    n_rows = plural(len(data.labels), "row")
-    output.print_line(run.console, f"{data.table.name}: {n_rows}, {labels}")
-    for text in data.notes:
-        output.print_facts(run.console, {"note": text}, width=6)
-    _print_rows(run.console, target, suggested, predicted=predictions is not None)
-    if out is not None and not to_stdout:
-        output.print_line(run.console, f"written to {out}")
-
-
-def _suggest(
-    data: LabelledTable, count: int, settings: dict[str, Any]
-) -> tuple[Any, Predictions | None]:
-    """Return the suggested rows and, with two or more classes, predictions for all rows."""
-    from lowrankgcn.estimators import SpectralGPClassifier, first_rows
-
-    if data.n_classes < 2:
-        labelled = data.labels.notna().to_numpy().nonzero()[0]
-        return first_rows(data.rows, count, labelled=labelled, **settings), None
-    classifier = SpectralGPClassifier(**settings).fit(data.rows, data.labels)
-    return classifier.suggest(count), data.predictions(classifier)
+    run.print_line(f"{data.table.name}: {plural(len(data.labels), 'row')}, {labels}")
+    run.print_facts({"note": data.notes}, width=6)
+    _print_rows(run, suggested, None if predictions is None else args.target)
+    for path in files.values():
+        run.print_line(f"written to {path}")
 
 
 def _to_label(data: LabelledTable, rows: Any, predictions: Predictions | None) -> Any:
@@ -115,34 +94,39 @@ def _to_label(data: LabelledTable, rows: Any, predictions: Predictions | None) -
 
     frame, target = data.table.frame, data.columns.target
     name = free_name("row", frame.columns)
-    chosen = frame if predictions is None else predictions.added_to(frame)
+    chosen = frame if predictions is None else predictions.added_to(frame)[0]
     chosen = chosen.iloc[rows].assign(**{name: rows + 1})
     chosen[target] = chosen[target].where(chosen[target].isna(), None)  # no markers
     first = [name, target, *(new for new in chosen.columns if new not in {*frame.columns, name})]
     return chosen[[*first, *(column for column in frame.columns if column != target)]]
 
 
-def _suggestion(data: LabelledTable, row: int, predictions: Predictions | None) -> dict[str, Any]:
-    guess, probability = (None, None) if predictions is None else predictions.at(row)
+def _suggestions(
+    data: LabelledTable, rows: Any, predictions: Predictions | None
+) -> list[dict[str, Any]]:
+    """Return the numbers of rows, their predictions and their cells as texts."""
     names = data.columns.used or data.columns.left_out  # nodes of a graph without columns
-    cells = {name: data.table.frame[name].iloc[[row]] for name in names}
-    values = {n: None if cell.isna().item() else str(cell.item()) for n, cell in cells.items()}
-    return {"row": row + 1, "prediction": guess, "probability": probability, "values": values}
+    chosen = data.table.frame[[*names]].iloc[rows]
+    texts = chosen.astype(object).map(str).astype(object).where(chosen.notna(), None)
+    suggested = []
+    for row, values in zip(rows.tolist(), texts.to_dict("records"), strict=True):
+        guess, probability = (None, None) if predictions is None else predictions.at(row)
+        one = {"row": row + 1, "prediction": guess, "probability": probability, "values": values}
+        suggested.append(one)
+    return suggested
 
 
-def _print_rows(
-    console: Console, target: str, suggested: list[dict[str, Any]], *, predicted: bool
-) -> None:
+def _print_rows(run: Run, suggested: list[dict[str, Any]], target: str | None) -> None:
     """Print rows, their predictions, and as many of their columns as fit into the lines."""
     columns = [("row", [str(one["row"]) for one in suggested])]
-    if predicted:
-        shares = [output.share_text(one["probability"]) for one in suggested]
+    if target is not None:
+        shares = [terminal.share_text(one["probability"]) for one in suggested]
         columns += [(f"{target}?", [one["prediction"] or "–" for one in suggested])]
         columns += [("probability", shares)]
     always = len(columns)
     for name in suggested[0]["values"]:
         columns.append((name, [one["values"][name] or "" for one in suggested]))
     widths = accumulate(2 + max(map(cell_len, (name, *cells))) for name, cells in columns)
-    fitting = sum(width <= console.width for width in widths)
+    fitting = sum(width <= run.console.width for width in widths)
     header, cells = zip(*columns[: max(always, fitting)], strict=True)
-    output.print_table(console, header, zip(*cells, strict=True), (0, 2) if predicted else (0,))
+    run.print_table(header, zip(*cells, strict=True), range(0, always, 2))

@@ -2,18 +2,18 @@
 
 >>> import pandas as pd
 >>> labels = pd.Series(["oak", "?", None, "elm", "todo", "Elm"], dtype=object)
->>> labels, notes = without_markers(labels, "todo", ["?"])
->>> labels.tolist(), notes
-(['oak', '?', None, 'elm', None, 'Elm'], [])
->>> spelling_notes(labels)
-["classes 'Elm', 'elm' differ only by blanks, case or zeros; ...", '4 labels of 4 classes ...']
+>>> find_markers(labels.value_counts(dropna=False), "todo", ["?"])
+(['todo'], [])
+>>> list(label_notes(labels, Table({}, 6), []))
+["classes 'Elm', 'elm' differ only by blanks, case or zeros; ...", '5 labels of 5 classes ...']
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +33,6 @@ MARKERS = frozenset(
 )
 
 _LISTED = 3
-
-
-def without_markers(
-    labels: pd.Series, unlabelled: str | None, classes: Collection[str] | None
-) -> tuple[pd.Series, list[str]]:
-    """Replace markers of unlabelled rows by None; see :func:`find_markers`."""
-    markers, notes = find_markers(labels.value_counts(dropna=False), unlabelled, classes)
-    return labels.where(~labels.isin(markers), None), notes
 
 
 def find_markers(
@@ -86,59 +78,41 @@ def find_markers(
     if usual and len(names) == len(counts):  # no cell is empty
         listed = ", ".join(map(repr, usual))
         as_classes = " ".join(f"--class {shlex.quote(name)}" for name in usual)
-        raise ValueError(
-            f"{listed} may be a class or mark unlabelled rows; use "
-            f"--unlabelled {shlex.quote(','.join(usual))} or {as_classes}"
-        )
-    return [], [
-        f"{name!r} is a class, because empty cells mark unlabelled rows; if it marks some as well, "
-        f"use --unlabelled {shlex.quote(name)}"
-        for name in usual
-    ]
+        advice = f"use --unlabelled {shlex.quote(','.join(usual))} or {as_classes}"
+        raise ValueError(f"{listed} may be a class or mark unlabelled rows; {advice}")
+    reason = "because empty cells mark unlabelled rows; if it marks some as well, use --unlabelled"
+    return [], [f"{name!r} is a class, {reason} {shlex.quote(name)}" for name in usual]
 
 
-def spelling_notes(labels: pd.Series) -> list[str]:
-    """Return notes on classes that differ only by spelling, and on too many classes."""
-    classes = pd.Series(sorted(labels.dropna().unique()), dtype=object)
-    advice = "if they are one class, correct the table"
-    notes = [
-        f"classes {', '.join(map(repr, names))} differ only by blanks, case or zeros; {advice}"
-        for _, names in classes.groupby(classes.map(_plain))
-        if len(names) > 1
-    ]
-    if len(classes) > 2 and 2 * len(classes) > labels.notna().sum():
-        count = plural(int(labels.notna().sum()), "label")
-        notes.append(f"{count} of {len(classes)} classes are few; label more rows of each class")
-    return notes
+def label_notes(labels: pd.Series, features: Table, names: Iterable[str]) -> Iterator[str]:
+    """Yield notes on labels, and on the named columns that may be another name of the class.
+
+    Classes may differ only by spelling, or be too many. The suspicious columns have one value for
+    each class and another one for each other class, in all of at least ten labelled rows and twice
+    as many as classes.
+    """
+    known = np.flatnonzero(labels.notna())
+    labels = labels.iloc[known]
+    classes = pd.Series(sorted(labels.unique()), dtype=object)
+    for _, same in classes.groupby(classes.map(_plain)):
+        if len(same) > 1:
+            listed, advice = ", ".join(map(repr, same)), "if they are one class, correct the table"
+            yield f"classes {listed} differ only by blanks, case or zeros; {advice}"
+    if len(classes) > 2 and 2 * len(classes) > len(known):
+        count = plural(len(known), "label")
+        yield f"{count} of {len(classes)} classes are few; label more rows of each class"
+    for name in names if len(known) >= max(10, 2 * len(classes)) else ():
+        codes = features[name].take(known).as_categories().codes.tolist()
+        pairs = set(zip(codes, labels, strict=True))
+        if -1 not in codes and len(pairs) == len(set(codes)) == len(classes):
+            reason = "each class has a value of its own; if so, leave it out by --drop"
+            yield f"column {name!r} may be another name of the class: {reason} {str(name)!r}"
 
 
 def _plain(name: str) -> str:
     """Return a class without differences of spelling; "3.0" is 3."""
     text = " ".join(name.split()).casefold()
     return text[:-2] if re.fullmatch(r"-?[0-9]+\.0", text) else text
-
-
-def leak_notes(features: Table, names: Iterable[str], labels: pd.Series) -> list[str]:
-    """Return a note for each column that may be another name of the class.
-
-    Such a column has one value for each class and another one for each other class, in all of at
-    least ten labelled rows and twice as many as classes.
-    """
-    known = np.flatnonzero(labels.notna())
-    classes = labels.iloc[known].tolist()
-    if len(known) < max(10, 2 * len(set(classes))):
-        return []
-    notes = []
-    for name in names:
-        codes = features[name].take(known).as_categories().codes.tolist()
-        if -1 in codes or len(set(codes)) != len(set(classes)):
-            continue
-        if len(set(zip(codes, classes, strict=True))) == len(set(codes)):
-            notes.append(
-                f"column {name!r} may be another name of the class: each class has a value of its "
-                f"own; if so, leave it out by --drop {str(name)!r}"
-            )
-    return notes
 
 
 def merged_labels(
@@ -164,19 +138,20 @@ def merged_labels(
         If the target or the key is missing, a row does not exist, or the other cells of most rows
         differ from those of the table.
     """
-    target = str(labels.name)
+    target, columns = str(labels.name), more.frame.columns
+    notes: list[str] = []
     with prefix_errors(more.name):
-        removed, marks = (free_name(name, frame.columns) for name in ("removed", "cells"))
-        if key not in more.frame.columns and marks in more.frame.columns:
+        keys = ("row", "removed", "cells")
+        row, removed, marks = (free_name(name, frame.columns) for name in keys)
+        if marks in columns and key not in columns:
             key = None  # a journal, which has row numbers
-        place = key or free_name("row", frame.columns)
-        for name in (target, place):
-            if name not in more.frame.columns:
-                advice = "" if key else f"; {place!r} holds row numbers, --key names another column"
-                raise ValueError(f"expected the columns {target!r} and {place!r}{advice}")
+        place = key or row
+        if target not in columns or place not in columns:
+            advice = "" if key else f"; {place!r} holds row numbers, --key names another column"
+            raise ValueError(f"expected the columns {target!r} and {place!r}{advice}")
         new = read_texts(more.frame, target)
         changes = new.notna()
-        if removed in more.frame.columns:  # a journal, in which labels may be taken back
+        if removed in columns:  # a journal, in which labels may be taken back
             changes |= read_texts(more.frame, removed) == "true"
         changed, new = more.frame[changes], new[changes]
         if not labels.dropna().str.endswith(".0").any():
@@ -184,15 +159,14 @@ def merged_labels(
             new = new.str.replace(r"^(-?[0-9]+)\.0$", r"\1", regex=True)
         if new.empty:
             raise ValueError(f"expected labels in column {target!r}, got empty cells only")
-        notes: list[str] = []
-        if key is None and marks in changed.columns:  # a journal: rows can be found again
+        if key is None and marks in columns:  # a journal: rows can be found again
             hashes = read_texts(changed, marks).tolist()
             rows = _row_numbers(changed[place], len(frame) if None in hashes else 2**53)
-            matches, notes = RowMatcher(frame, target).find(rows.tolist(), hashes)
-            kept = [k for k, row in enumerate(matches) if row is not None]
-            rows = np.array([matches[k] for k in kept], np.intp)
-            changed, new = changed.iloc[kept], new.iloc[kept]
-            notes = [f"{more.name}: {note}" for note in notes]
+            matches, moved = RowMatcher(frame, target).find(rows.tolist(), hashes)
+            notes += [f"{more.name}: {note}" for note in moved]
+            present = pd.Series(matches, changed.index, "Int64").dropna()
+            rows = present.to_numpy(np.intp)
+            changed, new = changed.loc[present.index], new[present.index]
         else:
             rows = row_positions(changed[place], frame, key)
         _check_cells(changed, frame.iloc[rows], {target, place})
@@ -211,22 +185,6 @@ def row_positions(column: pd.Series, frame: pd.DataFrame, key: str | None) -> An
     """Return positions in a table from row numbers, or from values of its column `key`."""
     if key is None:
         return _row_numbers(column, len(frame))
-    return _matched_rows(column, frame, key)
-
-
-def _row_numbers(column: pd.Series, n_rows: int) -> Any:
-    """Return positions from numbers that count from 1."""
-    with prefix_errors(f"column {column.name!r}"):
-        numbers = FileColumn.read(column).as_numbers().as_floats(column.name)
-        wrong = ~((numbers >= 1) & (numbers <= n_rows) & (numbers == np.floor(numbers)))
-        if wrong.any():
-            got = "an empty cell" if np.isnan(numbers[wrong][0]) else f"{numbers[wrong][0]:g}"
-            raise ValueError(f"expected row numbers from 1 to {n_rows}, got {got}")
-    return numbers.astype(np.intp) - 1
-
-
-def _matched_rows(column: pd.Series, frame: pd.DataFrame, key: str) -> Any:
-    """Return the positions of keys in the table."""
     if key not in frame.columns:
         raise ValueError(f"--key: expected a column of the table, got {key!r}")
     known, wanted = read_texts(frame, key), read_texts(column.to_frame(), column.name)
@@ -246,30 +204,33 @@ def _matched_rows(column: pd.Series, frame: pd.DataFrame, key: str) -> Any:
     return filled[rows]
 
 
+def _row_numbers(column: pd.Series, n_rows: int) -> Any:
+    """Return positions from numbers that count from 1."""
+    with prefix_errors(f"column {column.name!r}"):
+        numbers = FileColumn.read(column).as_numbers().as_floats(column.name)
+        wrong = ~((numbers >= 1) & (numbers <= n_rows) & (numbers == np.floor(numbers)))
+        if wrong.any():
+            got = "an empty cell" if np.isnan(numbers[wrong][0]) else f"{numbers[wrong][0]:g}"
+            raise ValueError(f"expected row numbers from 1 to {n_rows}, got {got}")
+    return numbers.astype(np.intp) - 1
+
+
 def _check_cells(labelled: pd.DataFrame, rows: pd.DataFrame, others: set[str]) -> None:
     """Raise ValueError if most cells of most rows differ: the labels are those of another table."""
     shared = [name for name in labelled.columns if name in rows.columns and name not in others]
     wrong = np.zeros((len(rows), len(shared)), bool)
     for k, name in enumerate(shared):
-        texts = [read_texts(part, name) for part in (labelled, rows)]
-        wrong[:, k] = [not _same(a, b) for a, b in zip(*texts, strict=True)]
+        texts = [read_texts(part, name).fillna("").str.strip() for part in (labelled, rows)]
+        # A spreadsheet may write numbers differently.
+        commas = (cells.str.replace(",", ".", regex=False) for cells in texts)
+        numbers = [pd.to_numeric(cells, errors="coerce").to_numpy(float) for cells in commas]
+        wrong[:, k] = (texts[0].to_numpy() != texts[1].to_numpy()) & ~np.isclose(*numbers)
     if shared and 2 * (2 * wrong.sum(axis=1) > len(shared)).sum() > len(rows):
         row, k = np.argwhere(wrong)[0]
-        cells = [part[shared[k]].iloc[row] for part in (labelled, rows)]
-        example = f"column {shared[k]!r} has {cells[0]!r} instead of {cells[1]!r}"
-        raise ValueError(
-            f"its rows are not those of the table: {example}; check --labels and --key"
-        )
-
-
-def _same(a: str | None, b: str | None) -> bool:
-    """Return whether two cells agree; a spreadsheet may write numbers differently."""
-    if a == b:
-        return True
-    try:
-        return bool(np.isclose(float(str(a).replace(",", ".")), float(str(b).replace(",", "."))))
-    except ValueError:
-        return (a or "").strip() == (b or "").strip()
+        got, known = (part[shared[k]].iloc[row] for part in (labelled, rows))
+        example = f"column {shared[k]!r} has {got!r} instead of {known!r}"
+        advice = "check --labels and --key"
+        raise ValueError(f"its rows are not those of the table: {example}; {advice}")
 
 
 def read_edges(path: Path, frame: pd.DataFrame, key: str | None) -> Any:
@@ -290,16 +251,17 @@ def read_edges(path: Path, frame: pd.DataFrame, key: str | None) -> Any:
     edges, names = file.frame, file.frame.columns
     with prefix_errors(file.name):
         if len(names) not in (2, 3):
-            raise ValueError(
-                "--edges: expected two columns with the ends of the edges and perhaps a third with "
-                f"weights, got {plural(len(names), 'column')}"
-            )
+            expected = "two columns with the ends of the edges and perhaps a third with weights"
+            raise ValueError(f"--edges: expected {expected}, got {plural(len(names), 'column')}")
         try:
             index = np.array([row_positions(edges[name], frame, key) for name in names[:2]])
         except ValueError as error:
             advice = "" if key else "; --key names the column of the table with these values"
             raise ValueError(f"{error}{advice}") from None
-        if file.format != "parquet" and _is_edge(names[:2], frame, key):
+        header = None
+        with suppress(ValueError):
+            header = row_positions(pd.Series(names[:2], name="header"), frame, key)
+        if header is not None and file.format != "parquet":
             got = ", ".join(map(repr, names))
             raise ValueError(f"--edges: expected names of the columns in the first line, got {got}")
         weights = None
@@ -310,12 +272,3 @@ def read_edges(path: Path, frame: pd.DataFrame, key: str | None) -> Any:
                 if np.isnan(weights).any():
                     raise ValueError("expected a weight for every edge, got an empty cell")
         return AdjacencyGraph.from_edge_index(index, weights, n_nodes=len(frame))
-
-
-def _is_edge(names: Any, frame: pd.DataFrame, key: str | None) -> bool:
-    """Return whether the names of columns are the ends of an edge, because a header is missing."""
-    try:
-        row_positions(pd.Series(names, name="header"), frame, key)
-    except ValueError:
-        return False
-    return True
