@@ -80,8 +80,8 @@ def choose_rows(
     chosen = []
     for _ in range(k):
         variance = np.maximum(C.diagonal(), 0.0) + 1.0
-        gain = (importance @ D**2) / variance
-        best = int(np.where(free, gain, -np.inf).argmax())
+        gain = np.where(free, (importance @ D**2) / variance, -np.inf)
+        best = int((gain >= (1 - 1e-9) * gain.max()).argmax())  # the first of equal rows
         chosen.append(best)
         free[best] = False
         c, d = C[:, best] / np.sqrt(variance[best]), D[:, best] / np.sqrt(variance[best])
