@@ -467,8 +467,12 @@ def _assemble(laplacian: Laplacian, solution: Solution, chosen: Chosen, dtype: A
     vectors = np.empty((laplacian.n, zeros + len(index)), dtype)
     vectors[:, zeros:] = others
     if zeros:
-        vectors[:, :zeros] = block = null.vectors(range(zeros))
-        residuals = np.concatenate([np.linalg.norm(laplacian @ block, axis=0), residuals])
+        vectors[:, :zeros] = null.vectors(range(zeros))
+        # Without a product: the degrees are the row sums of the weights.
+        sums = laplacian.affinity.degrees + laplacian.affinity.diagonal
+        image = null.profile * (laplacian.shift - laplacian.scale * (laplacian.scale * sums))
+        squares = np.bincount(null.components, image**2)[:zeros]
+        residuals = np.concatenate([np.sqrt(squares), residuals])
     if vectors.dtype == np.float32:
         residuals = np.hypot(residuals, np.finfo(np.float32).eps)  # the rounding that stores them
     fix_signs(vectors[:, zeros:])
