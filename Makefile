@@ -12,7 +12,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test oldest lint format bench docs linkcheck constraints wheel-check release-check clean
+.PHONY: help demo test soak oldest lint format bench docs linkcheck constraints wheel-check release-check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
@@ -22,6 +22,10 @@ demo: $(VENV)/.ready-nn ## classify a built-in table and a built-in point cloud
 
 test: lint ## run the static checks and all tests
 	@$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 8 --dist worksteal
+
+soak: $(VENV)/.ready-dev ## run thousands of damaged files, killed commands and property-based examples (an hour)
+	@$(BIN)/python -m tests.fuzz
+	@HYPOTHESIS_PROFILE=thorough $(ONE_THREAD) $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
 oldest: ## run all tests with the oldest supported dependencies (oldest.txt)
 	@$(PYTHON) -m venv --clear build/oldest
