@@ -78,5 +78,7 @@ def unknown_values(classifier: SavedClassifier, features: Any) -> dict[str, tupl
 def _fitted_columns(classifier: SavedClassifier) -> Any:
     """Return the fitted columns of a table: categories have `values`, dates have a `unit`."""
     model = classifier.model
-    inputs = model.maps.features if isinstance(model, GPModel) else getattr(model, "inputs", None)
-    return getattr(getattr(inputs, "encoder", None), "columns", ())
+    if model is None:
+        return ()
+    table = model.maps.features if isinstance(model, GPModel) else model.extension.cross
+    return getattr(getattr(table, "encoder", None), "columns", ())

@@ -132,9 +132,8 @@ class Evidence:
     @property
     def confusion(self) -> NDArray[np.int64]:
         """Number of rows by label (row) and leave-one-out class (column), shape (C, C)."""
-        counts = np.zeros((self.distributions.shape[1],) * 2, np.int64)
-        np.add.at(counts, (self.codes, self.predicted), 1)
-        return counts
+        C = self.distributions.shape[1]
+        return np.bincount(C * self.codes + self.predicted, minlength=C * C).reshape(C, C)
 
     @property
     def mistakes(self) -> list[tuple[int, int, int]]:
@@ -210,11 +209,10 @@ class Evidence:
                 groups[-1] = np.concatenate([groups[-1], rows])
             else:
                 groups.append(rows)
+        means = [(float(top[rows].mean()), float(correct[rows].mean())) for rows in groups]
         return [
-            ReliabilityBin(
-                float(top[rows].mean()), float(correct[rows].mean()), len(rows), _chance(top[rows])
-            )
-            for rows in groups
+            ReliabilityBin(*mean, len(rows), _chance(top[rows]))
+            for mean, rows in zip(means, groups, strict=True)
         ]
 
     @property
