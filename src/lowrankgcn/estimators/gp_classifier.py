@@ -349,10 +349,10 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         rows = self._new_rows(X)
         table = self._model.maps.features is not None
         allowed: tuple[By, ...] = ("columns", "rows", "blocks") if table else ("rows", "blocks")
-        chosen = next((name for name in allowed if by in (name, "auto")), None)
-        if chosen is None:
-            raise invalid("by", f"one of {allowed} for this data", repr(by))
-        return self._model.explain(rows, self.classes_, chosen)
+        for name in allowed:
+            if by in (name, "auto"):
+                return self._model.explain(rows, self.classes_, name)
+        raise invalid("by", f"one of {allowed} for this data", repr(by))
 
     def suggest(self, k: int = 10, *, among: Any = None) -> NDArray[np.intp]:
         """Return the rows to label next, the most useful first.

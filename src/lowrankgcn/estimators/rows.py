@@ -144,8 +144,8 @@ def read_rows(
         kind = "incidence"
     elif graph == "hypergraph":
         kind = "table"
-    elif isinstance(graph, Graph) or graph == "auto":
-        kind = "table" if first_category(X) is not None else numbers
+    elif numbers == "points" and (isinstance(graph, Graph) or graph == "auto"):
+        kind = "points" if first_category(X) is None else "table"
     data = check_rows(estimator, X, kind, reset=True)
     return Rows(kind, data, data.shape[0], kind)
 
@@ -175,9 +175,8 @@ def first_category(X: Any) -> str | None:
 def check_new_rows(fitted_only: str) -> None:
     """Raise if there is a reason why only the fitted rows can be classified."""
     if fitted_only:
-        raise invalid(
-            "X", "the fitted rows (see label_distributions_ and transduction_)", fitted_only
-        )
+        expected = "the fitted rows (see label_distributions_ and transduction_)"
+        raise invalid("X", expected, fitted_only)
 
 
 def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> Any:
