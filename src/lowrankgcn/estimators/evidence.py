@@ -209,10 +209,11 @@ class Evidence:
                 groups[-1] = np.concatenate([groups[-1], rows])
             else:
                 groups.append(rows)
-        means = [(float(top[rows].mean()), float(correct[rows].mean())) for rows in groups]
         return [
-            ReliabilityBin(*mean, len(rows), _chance(top[rows]))
-            for mean, rows in zip(means, groups, strict=True)
+            ReliabilityBin(
+                float(top[rows].mean()), float(correct[rows].mean()), len(rows), _chance(top[rows])
+            )
+            for rows in groups
         ]
 
     @property

@@ -92,12 +92,12 @@ def fit_gcn(
         else:
             ensemble = _low_rank_ensemble(networks, record, X)
             shares = ensemble.distributions(pairs.eigenvectors)
-            given = not isinstance(settings.graph, str)  # it may be the graph of other rows
-            if given and not (rows.kind == graph.row_kind and graph.is_built_from(rows.data)):
-                fitted_only = NOT_BUILT_FROM_X
-            else:
+            built = isinstance(settings.graph, str)  # a graph object may be that of other rows
+            if built or (rows.kind == graph.row_kind and graph.is_built_from(rows.data)):
                 extension = Extension.fit(laplacian, pairs, reached=~unplaced)
                 model = GCNModel(point_scale, extension, ensemble)
+            else:
+                fitted_only = NOT_BUILT_FROM_X
         shares[unplaced] = np.nan
         alone = graph.isolated[labels.index]  # isolated rows keep their own label
         shares[labels.index[alone]] = np.eye(labels.n_classes)[labels.codes[alone]]
@@ -108,22 +108,18 @@ def fit_gcn(
         shares[unplaced] = 1.0 / labels.n_classes
         times.append(time.perf_counter())
     steps = ("set-up", "training", "prediction")
-    return (
-        sample,
-        model,
-        fitted_only,
-        {
-            "label_distributions_": shares,
-            "unplaced_": unplaced,
-            "graph_": graph,
-            "laplacian_": laplacian,
-            "eigenpairs_": pairs,
-            "networks_": networks,
-            "loss_curve_": record.loss_curve,
-            "n_iter_": int(record.n_iter.max()),
-            "timings_": dict(zip(steps, np.diff(times).tolist(), strict=True)),
-        },
-    )
+    results = {
+        "label_distributions_": shares,
+        "unplaced_": unplaced,
+        "graph_": graph,
+        "laplacian_": laplacian,
+        "eigenpairs_": pairs,
+        "networks_": networks,
+        "loss_curve_": record.loss_curve,
+        "n_iter_": int(record.n_iter.max()),
+        "timings_": dict(zip(steps, np.diff(times).tolist(), strict=True)),
+    }
+    return sample, model, fitted_only, results
 
 
 def _train_restarts(

@@ -478,11 +478,13 @@ def first_rows(
     True
     """
     seed = positive_int(random_state, "random_state", minimum=0)
-    given = next((one for one in (X, graph) if isinstance(one, Graph)), None)
-    graphs = () if given is not None else BUILT_GRAPHS[choice(graph, "graph", BUILT_GRAPHS)]
-    views = FittedViews.fit(
-        None if X is given else X, graphs=graphs, given=given, random_state=seed
-    )
+    if isinstance(X, Graph):
+        views = FittedViews.fit(None, given=X, random_state=seed)
+    elif isinstance(graph, Graph):
+        views = FittedViews.fit(X, graphs=(), given=graph, random_state=seed)
+    else:
+        names = BUILT_GRAPHS[choice(graph, "graph", BUILT_GRAPHS)]
+        views = FittedViews.fit(X, graphs=names, random_state=seed)
     n = len(next(iter(views.views.values())))
     known = node_index(labelled, "labelled", n) if len(labelled) else np.zeros(0, np.intp)
     candidates = _candidates(k, n, slice(None), known, among)

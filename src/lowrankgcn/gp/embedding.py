@@ -104,9 +104,12 @@ class Embedding:
             pairs = eigenpairs(laplacian, count, tol=tol, random_state=random_state)
             kept = (pairs.eigenvectors[graph.isolated] ** 2).sum(axis=0) < 0.5
             if alone and kept.any():
-                values, vectors = pairs.eigenvalues[kept], pairs.eigenvectors[:, kept]
-                pairs = replace(pairs, eigenvalues=values, eigenvectors=vectors)
-                pairs = replace(pairs, residuals=pairs.residuals[kept])
+                pairs = replace(
+                    pairs,
+                    eigenvalues=pairs.eigenvalues[kept],
+                    eigenvectors=pairs.eigenvectors[:, kept],
+                    residuals=pairs.residuals[kept],
+                )
         degrees = laplacian.degrees
         mean = float(degrees.mean()) or 1.0
         extension = Extension.fit(laplacian, pairs, neighbour_means=True)

@@ -203,9 +203,8 @@ def fit_process(
         np.array([prior.adaptation[blocks[k].name] for k in free]),
         float(size @ prior.adaptation_temperature),
     )
-    better = 0.0  # how much better the forest is on rows that neither has seen
-    if forest_loss is not None:
-        better = (loss - forest_loss) / np.log(n_classes)
+    # How much better the forest is on rows that neither has seen.
+    better = 0.0 if forest_loss is None else (loss - forest_loss) / np.log(n_classes)
     kinds = ["forests" if isinstance(block, LeafBlock) else "columns" for block in blocks]
     shifts = common + better * np.array([prior.gates[kind] for kind in kinds])
     shifts[free] = adapted
