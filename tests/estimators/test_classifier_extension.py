@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import lowrankgcn as lg
-from lowrankgcn.estimators.inputs import TableInputs
+from lowrankgcn.estimators.gcn_setup import table_features
 from lowrankgcn.tables import Table
 
 CARS = lg.datasets.load_cars("buying", as_frame=True)
@@ -69,8 +69,9 @@ def test_distributions_are_the_mean_of_the_networks(options: dict[str, Any]) -> 
     assert len(classifier.networks_) == classifier.loss_curve_.shape[1] > 1
     raw = "preset" in options
     table = Table.read(CARS.data, "X")
-    inputs = TableInputs.fit(table, classifier.graph_.encoder, raw_features=raw)
-    features = torch.from_numpy(inputs.features(table))
+    encoder = classifier.graph_.encoder
+    dense = table_features(table, encoder, encoder.transform(table), raw=raw).to_dense()
+    features = torch.from_numpy(dense)
     with torch.no_grad():
         logits = torch.stack([module(features) for module in classifier.networks_])
     expected = torch.softmax(logits, dim=2).mean(dim=0).numpy()

@@ -156,7 +156,7 @@ def test_filter_is_that_of_the_covariance(blobs: Blobs) -> None:
     blocks = ("neighbours-6", "neighbours-20", "neighbours-inverse")
     classifier = light(blocks=blocks).fit(X, y)
     learned, process = classifier.filter_["neighbours"], classifier._model.process
-    coordinates = classifier._fitted.prepared.views.views["neighbours"]
+    coordinates = classifier._prepared.views.views["neighbours"]
     centred = coordinates - coordinates.mean(axis=0)
     covariance = sum(
         amplitude * block.kernel(own, own)

@@ -219,7 +219,7 @@ def test_fit_on_a_sample_of_the_rows() -> None:
         sample = classifier._sample
         assert len(sample) == max(count, 12) and set(range(12)) <= set(sample.tolist())
         assert classifier.label_distributions_.shape == (80, 2)
-        own = classifier._model.process.distributions(classifier._fitted.prepared.views.views)
+        own = classifier._model.process.distributions(classifier._prepared.views.views)
         np.testing.assert_allclose(classifier.label_distributions_[sample], own)
         rest = np.setdiff1d(np.arange(80), sample)
         new = rows.iloc[rest] if rows is frame else rows[rest]

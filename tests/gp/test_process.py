@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowrankgcn.gp import novelty as novelty_module
+from lowrankgcn.gp import conformal as novelty_module
 from lowrankgcn.gp import process as module
 from lowrankgcn.gp.blocks import Block, LinearBlock, RadialBlock
-from lowrankgcn.gp.conformal import conformal_limit
+from lowrankgcn.gp.conformal import Novelty, conformal_limit
 from lowrankgcn.gp.leaves import LeafBlock
 from lowrankgcn.gp.likelihood import CONSTANT, targets
-from lowrankgcn.gp.novelty import Novelty
 from lowrankgcn.gp.prior import Prior
 from lowrankgcn.gp.process import FittedProcess, fit_process
 from tests import reference_gp as reference

@@ -147,6 +147,8 @@ def _unknown_values(classifier: SavedClassifier, features: Table) -> dict[str, d
 
 def _fitted_columns(classifier: SavedClassifier) -> Any:
     """Return the fitted columns of a table: categories have `values`, dates have a `unit`."""
-    maps = getattr(classifier.model, "maps", None)
-    inputs = getattr(classifier.model, "inputs", None) if maps is None else maps.features
-    return getattr(getattr(inputs, "encoder", None), "columns", ())
+    model: Any = classifier.model
+    if model is None:
+        return ()
+    table = model.maps.features if hasattr(model, "maps") else model.extension.cross
+    return getattr(getattr(table, "encoder", None), "columns", ())

@@ -3,12 +3,9 @@
 Both classifiers run on the same rails: rows → graphs → eigenpairs → model → distributions.
 
 ======================================== ==========================================================
-``rows``, ``class_labels``               validate X and y
+``rows``, ``class_labels``               validate X and y; sample the rows to fit to
 ``parameters``                           validates the parameters of both classifiers
-``sampling``                             rows to fit to; the model classifies the others
-``inputs``                               turns rows into features of networks and graph coordinates
-``gcn_setup``                            builds the graph of a network and its kernels
-``gcn_training``                         trains the restarts
+``gcn_setup``                            builds graph, features and kernels of a network
 ``gcn_fitting``, ``gcn_model``           run all steps; compute class distributions of rows
 ``gcn_classifier``                       :class:`GCNClassifier`
 ``gp_fitting``, ``gp_model``             run all steps; compute class distributions of rows
@@ -18,8 +15,7 @@ Both classifiers run on the same rails: rows → graphs → eigenpairs → model
 ``model_files``                          saves and loads classifiers
 ======================================== ==========================================================
 
-Only ``gcn_training`` and ``gcn_fitting`` import torch; only ``semi_supervised`` and the classifiers
-scikit-learn.
+Only ``gcn_fitting`` imports torch; only ``semi_supervised`` and the classifiers scikit-learn.
 """
 
 from importlib import import_module

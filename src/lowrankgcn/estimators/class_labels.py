@@ -92,7 +92,10 @@ def read_labels(y: Any, n_rows: int | None = None) -> Labels:
         raise invalid("y", f"{n_rows} labels, as many as X has rows", count)
     if not len(index):
         raise invalid("y", "at least one labelled row of each of two classes", "no label at all")
-    _check_marks(labels)
+    texts = set(labels.tolist()) if labels.dtype.kind == "U" else set()
+    # "-1" among words results from writing −1 into an array of texts.
+    if "-1" in texts and not any(text[-1].isdigit() for text in texts - {"-1"}):
+        raise invalid("y", "'' or None to mark unlabelled rows among texts", "'-1'")
     dtype = getattr(y, "dtype", None)
     if isinstance(dtype, pd.CategoricalDtype):
         present = set(labels)
@@ -126,7 +129,14 @@ def labelled_cells(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
     (array([1]), array(['red'], dtype=object), 2)
     """
     values = _column(y)
-    index = np.flatnonzero(~_unlabelled(values))
+    unlabelled: NDArray[np.bool_] = pd.isna(values)
+    if values.dtype.kind == "O":
+        present = np.flatnonzero(~unlabelled)  # few of many
+        marks = (isinstance(v, (str, numbers.Real)) and v in ("", -1) for v in values[present])
+        unlabelled[present] = np.fromiter(marks, bool, len(present))
+    else:
+        unlabelled |= values == ("" if values.dtype.kind == "U" else -1)
+    index = np.flatnonzero(~unlabelled)
     return index, values[index], len(values)
 
 
@@ -166,24 +176,6 @@ def _column(y: Any) -> NDArray[Any]:
 
         array = column_or_1d(array, warn=True)
     return array
-
-
-def _unlabelled(values: NDArray[Any]) -> NDArray[np.bool_]:
-    unlabelled: NDArray[np.bool_] = pd.isna(values)
-    if values.dtype.kind == "O":
-        present = np.flatnonzero(~unlabelled)  # few of many
-        marks = (isinstance(v, (str, numbers.Real)) and v in ("", -1) for v in values[present])
-        unlabelled[present] = np.fromiter(marks, bool, len(present))
-    else:
-        unlabelled |= values == ("" if values.dtype.kind == "U" else -1)
-    return unlabelled
-
-
-def _check_marks(chosen: NDArray[Any]) -> None:
-    """Raise for "-1" among words, which results from writing −1 into an array of texts."""
-    texts = {str(label) for label in chosen} if chosen.dtype.kind == "U" else set()
-    if "-1" in texts and not any(text[-1].isdigit() for text in texts - {"-1"}):
-        raise invalid("y", "'' or None to mark unlabelled rows among texts", "'-1'")
 
 
 def _validated_classes(labels: NDArray[Any]) -> NDArray[Any]:

@@ -132,9 +132,8 @@ class Evidence:
     @property
     def confusion(self) -> NDArray[np.int64]:
         """Number of rows by label (row) and leave-one-out class (column), shape (C, C)."""
-        counts = np.zeros((self.distributions.shape[1],) * 2, np.int64)
-        np.add.at(counts, (self.codes, self.predicted), 1)
-        return counts
+        C = self.distributions.shape[1]
+        return np.bincount(C * self.codes + self.predicted, minlength=C * C).reshape(C, C)
 
     @property
     def mistakes(self) -> list[tuple[int, int, int]]:

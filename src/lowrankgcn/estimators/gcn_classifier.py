@@ -12,13 +12,12 @@ True
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from lowrankgcn.estimators.class_labels import read_labels, read_weights
 from lowrankgcn.estimators.parameters import read_gcn_parameters
 from lowrankgcn.estimators.rows import read_rows
 from lowrankgcn.estimators.semi_supervised import (
-    SAVED_RESULTS,
     SemiSupervisedClassifier,
     distributed_module,
     draw_seed,
@@ -158,8 +157,6 @@ class GCNClassifier(SemiSupervisedClassifier):
     (2, 4)
     """
 
-    _SAVED_RESULTS: ClassVar = SAVED_RESULTS | {"loss_curve_", "n_iter_", "unplaced_"}
-
     graph: Any = "auto"
     architecture: str = "low-rank"
     filter: Any = "auto"
@@ -227,15 +224,9 @@ class GCNClassifier(SemiSupervisedClassifier):
         rows = read_rows(self, X, settings.graph, numbers="points")
         labels = read_labels(y, rows.n_rows)
         weights = read_weights(sample_weight, rows.n_rows, labels.index)
-        fitted = fit_gcn(rows, labels, settings, weights, draw_seed(self.random_state))
-        self._set_fit(fitted.sample, labels, fitted.distributions, fitted.timings)
-        self._fitted_only = fitted.fitted_only
-        self._set_model(fitted.model)
-        kernel = fitted.kernels[0]
-        self.laplacian_, self.eigenpairs_ = kernel.laplacian, kernel.eigenpairs
-        self.graph_ = kernel.laplacian.graph
-        self.networks_ = fitted.networks
-        self.loss_curve_, self.n_iter_ = fitted.record.loss_curve, int(fitted.record.n_iter.max())
-        self.unplaced_ = fitted.unplaced
-        warn_of_unplaced(self.unplaced_, "class distribution is uniform")
+        sample, model, fitted_only, results = fit_gcn(
+            rows, labels, settings, weights, draw_seed(self.random_state)
+        )
+        self._set_fit(sample, labels, model, fitted_only, results)
+        warn_of_unplaced(results["unplaced_"], "class distribution is uniform")
         return self

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, final
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks
-from lowrankgcn.estimators.inputs import Inputs
 from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 from lowrankgcn.operators import FloatArray
@@ -30,6 +30,59 @@ from lowrankgcn.spectral.extension import Extension
 Weights = NDArray[np.floating[Any]]
 
 _CHUNK_ROWS = 16384  # rows that a thread classifies at a time
+_CONSTANT = 1e-12  # relative range up to which a column is constant
+# Coordinates are rounded to this grid, coarser than rounding errors and finer than the data, so
+# that equal distances stay equal in other units.
+_GRID = 2.0**20
+# Outliers beyond this many interquartile ranges do not affect the unit of a column.
+_QUARTILE_RANGES = 10.0
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False)
+class PointScale:
+    """Numbers as coordinates of a graph.
+
+    Attributes
+    ----------
+    median : (d,) array
+        Replaces missing numbers; origin of the scaled points.
+    unit : (d,) array or None
+        Range (at most ten interquartile ranges) of each column; None without scaling.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 1e6], [1.0, 1e6 + 2], [2.0, 1e6 + 4]])
+    >>> PointScale.fit(X).points(X).tolist()
+    [[-0.5, -0.5], [0.0, 0.0], [0.5, 0.5]]
+    """
+
+    median: Annotated[FloatArray, "d"]
+    unit: Annotated[FloatArray | None, "d"]
+
+    @classmethod
+    def fit(cls, X: FloatArray, *, raw: bool = False) -> PointScale:
+        """Fit to the columns of X, shape (n, d); `raw` points are not scaled."""
+        scale = cls(pd.DataFrame(X).median().fillna(0.0).to_numpy(), None)
+        if raw:
+            return scale
+        X = scale.filled(X)
+        low, high = np.quantile(X, [0.25, 0.75], axis=0)
+        spread, robust = np.ptp(X, axis=0), _QUARTILE_RANGES * (high - low)
+        unit = np.where((robust > 0) & (robust < spread), robust, spread)
+        unit[unit <= _CONSTANT * np.abs(X).max(axis=0)] = np.inf
+        return cls(scale.median, unit)
+
+    def filled(self, X: FloatArray) -> FloatArray:
+        """Replace missing numbers."""
+        missing = np.isnan(X)
+        return np.where(missing, self.median, X) if missing.any() else X
+
+    def points(self, X: FloatArray) -> FloatArray:
+        """Scale points to the ranges of the columns, on a fine grid."""
+        X = self.filled(X)
+        return X if self.unit is None else np.round((X - self.median) / self.unit * _GRID) / _GRID
 
 
 @saved
@@ -66,14 +119,14 @@ class GCNModel:
 
     Attributes
     ----------
-    inputs : Inputs or None
-        None for graphs without features.
+    scale : PointScale or None
+        None unless the rows are points.
     extension : Extension
         Its roots are zero at rows without affinity to a component with a label.
     ensemble : Ensemble
     """
 
-    inputs: Inputs | None
+    scale: PointScale | None
     extension: Extension
     ensemble: Ensemble
 
@@ -84,7 +137,7 @@ class GCNModel:
         """
 
         def classify(part: Any) -> FloatArray:
-            rows = part if self.inputs is None else self.inputs.rows(part)
+            rows = part if self.scale is None else self.scale.points(part)
             roots, vectors = self.extension.at(rows)
             shares = self.ensemble.distributions(vectors)
             shares[roots == 0] = np.nan

@@ -1,4 +1,8 @@
-r"""Set-up of a network: its graph, and its kernels from the eigenpairs of the Laplacian.
+r"""Set-up of a network: its graph, its features, and its kernels from eigenpairs of the Laplacian.
+
+Features are numeric columns in units of their standard deviation, and centred indicator columns of
+categories. The graph uses points whose columns have comparable ranges, or the table itself. Neither
+depends on the units of the columns.
 
 The default filter is φ(λ) = 1/(λ + ε). ε is the C-th positive eigenvalue for C classes:
 eigenvectors up to there separate the classes, and their responses lie within a factor of two.
@@ -20,14 +24,16 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.inputs import Inputs, PointInputs, TableInputs
+from lowrankgcn.estimators.gcn_model import PointScale
 from lowrankgcn.estimators.parameters import GCNParameters
 from lowrankgcn.estimators.rows import Kind
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
@@ -39,7 +45,8 @@ from lowrankgcn.spectral.eigenpairs import Eigenpairs, eigenpairs, flip_signs
 from lowrankgcn.spectral.filters import Linear, RegularizedInverse
 from lowrankgcn.spectral.kernel import Kernel, kernel, low_rank_kernels
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.tables import TableEncoder
+from lowrankgcn.tables import Table, TableEncoder
+from lowrankgcn.tables.columns import Bins, Scores, Values
 
 _NEIGHBOURS = 10
 _BANDWIDTHS, _SAMPLE = 2.0, 2000  # median distances to the tenth neighbour, among so many points
@@ -48,33 +55,114 @@ _RANK = 30
 _POSITIVE = 1e-9  # eigenvalues up to here are zero
 _COMMON = 1e-8  # overlaps with the features below this share of the largest count as zero
 _ORTHOGONAL = 1e-8
+_CONSTANT = 5e-13  # relative deviation up to which a column is constant
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Features F = S − 1 mᵀ of the fitted rows, with m = 0 for points.
+
+    Attributes
+    ----------
+    matrix : (n, N) array or sparse array
+        S. The indicators of a table are sparse, so that memory does not grow with the categories.
+    means : (N,) array
+        m.
+    """
+
+    matrix: Any
+    means: FloatArray
+
+    def to_dense(self) -> FloatArray:
+        """Return F."""
+        S = self.matrix.toarray() if sp.issparse(self.matrix) else self.matrix
+        dense: FloatArray = S - self.means
+        return dense
+
+    def project(self, U: NDArray[Any]) -> FloatArray:
+        """Return UᵀF for eigenvectors U, shape (r, N), with rounding errors set to zero.
+
+        Otherwise rounding would decide on which side of its kink an activation starts.
+        """
+        U, S, m = U.astype(np.float64, copy=False), self.matrix, self.means
+        inner = U.T @ S - np.outer(U.sum(axis=0), m)
+        squares = (S * S).sum() - 2 * S.sum(axis=0) @ m + len(U) * m @ m  # of all entries of F
+        typical = math.sqrt(max(squares, 0.0) / len(m))  # norm of a column
+        return np.where(np.abs(inner) > _ORTHOGONAL * typical, inner, 0.0)
 
 
 def build_graph(
     kind: Kind, data: Any, settings: GCNParameters, seed: int
-) -> tuple[Inputs | None, Graph]:
-    """Return inputs and graph of rows; inputs are None without features."""
+) -> tuple[Graph, Features | None, PointScale | None]:
+    """Return graph, features and scale of rows, as far as rows of this kind have them."""
+    graph, raw = settings.graph, not settings.scaling
     if kind == "graph":
-        return None, data
+        return data, None, None
     if kind == "affinities":
-        return None, AdjacencyGraph(data)
+        return AdjacencyGraph(data), None, None
     if kind == "incidence":
-        return None, Hypergraph(data)
-    raw = not settings.scaling
-    graph = settings.graph
+        return Hypergraph(data), None, None
     if kind == "table":
         encoder, codes = TableEncoder.fit_transform(data)
+        features = table_features(data, encoder, codes, raw=raw)
         if isinstance(graph, str):
             graph = Hypergraph.from_encoder(encoder, codes)
-        return TableInputs.fit(data, encoder, raw_features=raw), graph
+        return graph, features, None
     # A given bandwidth is in the units of the columns.
     in_units = raw or settings.bandwidth is not None
-    raw_points = in_units or isinstance(graph, Graph)
-    inputs = PointInputs.fit(data, raw_features=raw, raw_points=raw_points)
+    scale = PointScale.fit(data, raw=in_units or isinstance(graph, Graph))
     if isinstance(graph, str):
         name = "gaussian" if graph == "auto" and in_units else graph
-        graph = point_graph(name, inputs.rows(data), settings.bandwidth, random_state=seed)
-    return inputs, graph
+        graph = point_graph(name, scale.points(data), settings.bandwidth, random_state=seed)
+    numbers = scale.filled(data)
+    matrix = numbers if raw else standard_scores(numbers)
+    return graph, Features(matrix, np.zeros(matrix.shape[1])), scale
+
+
+def table_features(
+    table: Table, encoder: TableEncoder, codes: NDArray[Any], *, raw: bool = False
+) -> Features:
+    """Return indicators of the categories (not bins) of more than one row, then standard scores.
+
+    The `raw` features are the incidence matrix itself, as in the paper.
+    """
+    total, columns = encoder.n_hyperedges, encoder.columns
+    if not total:
+        raise invalid("X", "a cell that is not missing", "missing cells only")
+    binned = [] if raw else [column.name for column in columns if isinstance(column, Bins)]
+    shown, means = np.arange(total), np.zeros(total)
+    if not raw:
+        means = np.concatenate(
+            [c.shares if isinstance(c, Values) else np.zeros(c.n_hyperedges) for c in columns]
+        )
+        # Values of a single row do not generalise, and an identifier would give n columns.
+        shown = np.flatnonzero(means * len(table) > 1.5)
+        shown = shown if len(shown) or binned else np.flatnonzero(means)[:1]
+    place = np.full(total + 1, -1)
+    place[shown] = np.arange(len(shown))
+    rows, cells = np.nonzero(place[codes] >= 0)
+    entries = np.ones(len(rows)), (rows, place[codes[rows, cells]])
+    scores = [Scores.fit(table[name], name, ranked=False).read(table[name])[0] for name in binned]
+    numbers = np.reshape(scores, (len(binned), len(table))).T
+    matrix = sp.hstack([sp.csr_array(entries, shape=(len(table), len(shown))), numbers], "csr")
+    return Features(matrix, np.append(means[shown], np.zeros(len(binned))))
+
+
+def standard_scores(X: FloatArray) -> FloatArray:
+    """Return the columns in units of their standard deviation; zero if they are constant.
+
+    >>> standard_scores(np.array([[0.0, 1e6], [1.0, 1e6 + 2], [2.0, 1e6 + 4]])).round(3).tolist()
+    [[-1.225, -1.225], [0.0, 0.0], [1.225, 1.225]]
+    """
+    # A power of two is factored out, so that squares neither overflow nor vanish.
+    X = np.ldexp(X, -np.frexp(np.abs(X).max(axis=0))[1])
+    offsets = X - X.mean(axis=0)
+    offsets -= offsets.mean(axis=0)  # the rounding error of a mean far from zero
+    deviations = offsets.std(axis=0)
+    deviations[deviations <= _CONSTANT] = np.inf
+    scores: FloatArray = offsets / deviations
+    return scores
 
 
 def point_graph(
@@ -158,16 +246,31 @@ def _rank(laplacian: Laplacian, settings: GCNParameters) -> int:
     return settings.rank
 
 
-def without_rounding(inner: FloatArray, square_sum: float) -> FloatArray:
-    """Set rounding errors in UᵀX to zero, for features of the given sum of squares.
+def scaled_features(
+    kernels: tuple[Kernel, ...], features: Features | None, settings: GCNParameters
+) -> tuple[tuple[Kernel, ...], FloatArray, float]:
+    """Return scaled kernels, the features X or UᵀX, and their factor in training."""
+    pairs, n = kernels[0].eigenpairs, kernels[0].n
+    if pairs is None:
+        if features is None:
+            raise invalid("X", "features for architecture='full'", "a graph alone")
+        X = features.to_dense()
+        if not settings.scaling:
+            return kernels, X, 1.0
+        square = sum(float(np.square(one @ X).sum()) for one in kernels)
+        return kernels, X, _inverse_rms(square, X.size * len(kernels))
+    if features is None:  # the features are √n U
+        inner = math.sqrt(n) * np.eye(pairs.rank)
+    else:
+        inner = features.project(pairs.eigenvectors)
+        inner = _orient(pairs, inner) if settings.scaling else inner
+    if not settings.scaling:
+        return kernels, inner, 1.0
+    scaled, scale = scale_kernels(kernels, inner, reduced=settings.architecture == "reduced")
+    return scaled, inner, scale
 
-    Otherwise rounding would decide on which side of its kink an activation starts.
-    """
-    length = math.sqrt(square_sum / inner.shape[1])  # typical norm of a column
-    return np.where(np.abs(inner) > _ORTHOGONAL * length, inner, 0.0)
 
-
-def orient(pairs: Eigenpairs, inner: FloatArray) -> FloatArray:
+def _orient(pairs: Eigenpairs, inner: FloatArray) -> FloatArray:
     """Flip eigenvectors, in place, by the sign of their overlap with the features; return UᵀX.
 
     Reduced-order networks depend on the signs. Those of :func:`lowrankgcn.eigenpairs` depend on the
@@ -205,11 +308,6 @@ def scale_kernels(
     return scaled, _inverse_rms(square, rows * inner.shape[1] * len(kernels))
 
 
-def full_scale(kernels: Sequence[Kernel], features: FloatArray) -> float:
-    """Return the factor of the features for kernels of full rank."""
-    square = sum(float(np.square(one @ features).sum()) for one in kernels)
-    return _inverse_rms(square, features.size * len(kernels))
-
-
 def _inverse_rms(square: float, size: int) -> float:
+    """Return the factor that gives `size` numbers with this sum of squares unit mean square."""
     return math.sqrt(size / square) if square > 0 else 1.0

@@ -25,13 +25,7 @@ from lowrankgcn._validation import choice, invalid, node_index, positive_int
 from lowrankgcn.estimators.class_labels import Labels, read_labels
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.explanation import By, Explanation
-from lowrankgcn.estimators.gp_fitting import (
-    BUILT_GRAPHS,
-    FittedGP,
-    PreparedRows,
-    fit_gp,
-    prepare_rows,
-)
+from lowrankgcn.estimators.gp_fitting import BUILT_GRAPHS, PreparedRows, fit_gp, prepare_rows
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.parameters import GPParameters, checked
 from lowrankgcn.estimators.rows import Rows, read_rows
@@ -168,7 +162,7 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     verbose: bool = False
 
     _model: GPModel = field(init=False)
-    _fitted: FittedGP = field(init=False)  # not in classifiers from files
+    _prepared: PreparedRows = field(init=False)  # not in classifiers from files
 
     @unchanged_on_failure
     def fit(self, X: Any, y: Any) -> Self:
@@ -223,12 +217,9 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     def _fit_labels(self, prepared: PreparedRows, labels: Labels) -> Self:
         """Fit to labels; the prepared rows are not changed and serve any number of fits."""
         with single_threaded_blas_if_small(prepared.sample.rows.n_rows):
-            self._fitted = fit_gp(prepared, labels)
-        self._set_fit(prepared.sample, labels, self._fitted.distributions, self._fitted.timings)
-        self._fitted_only = prepared.fitted_only
-        self._set_model(self._fitted.model)
-        self.graphs_, self.eigenpairs_ = prepared.views.graphs, prepared.views.eigenpairs
-        self.graph_ = next(iter(self.graphs_.values()), None)
+            model, results = fit_gp(prepared, labels)
+        self._set_fit(prepared.sample, labels, model, prepared.fitted_only, results)
+        self._prepared = prepared
         return self
 
     def _set_model(self, model: GPModel) -> None:
@@ -264,15 +255,12 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         changes if the class shares of the rows differ from those of the labels.
         """
         check_is_fitted(self)
-        if X is None:
-            if not hasattr(self, "label_distributions_"):
-                raise invalid(
-                    "X", "rows, because the classifier was saved without its fitted rows", "None"
-                )
-            shares = np.asarray(self.label_distributions_)
-        else:
-            shares = self.predict_proba(X)
-        return self._model.prediction_sets(shares, level)
+        if X is not None:
+            return self._model.prediction_sets(self.predict_proba(X), level)
+        if not hasattr(self, "label_distributions_"):
+            expected = "rows, because the classifier was saved without its fitted rows"
+            raise invalid("X", expected, "None")
+        return self._model.prediction_sets(np.asarray(self.label_distributions_), level)
 
     def unsure(self, X: Any = None, level: float = 0.95) -> NDArray[np.bool_]:
         """Return which rows fit no labelled class: outliers, or rows of a class without labels.
@@ -296,9 +284,9 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
 
         Notes
         -----
-        A row is marked if the labels leave more of its variance (:mod:`lowrankgcn.gp.novelty`) than
-        of all but a share 1 − `level` of the labelled rows, each without its own label. Of rows
-        that are drawn like the labelled ones, about this share at most is marked on average. With
+        A row is marked if the labels leave more of its variance (:mod:`lowrankgcn.gp.conformal`)
+        than of all but a share 1 − `level` of the labelled rows, each without its own label. Of
+        rows drawn like the labelled ones, about this share at most is marked on average. With
         fewer than level / (1 − level) labels, 19 by default, no row is marked. Rows of a class
         without labels are marked only if they lie apart from the labelled rows: about a third of
         them with ten labels per class (see the page on accuracy). The cost for a row is O(m²) for
@@ -315,12 +303,12 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         [True, False]
         """
         check_is_fitted(self)
-        if distributed_module(X):
-            raise invalid("X", "rows in memory (load some by .compute())", "a Dask collection")
         if X is None:
-            measures = self._fitted_rows().novelty()
+            prepared, of_views = self._fitted_rows(), self._model.novelty.measures
+            measures = prepared.complete(of_views(prepared.views.views), of_views)
         else:
-            measures = self._model.distributions_and_novelty(self._new_rows(X))[1]
+            rows = self._new_rows(X)
+            measures = self._model.distributions_and_novelty(rows)[1]
         return self._model.unsure(measures, level)
 
     def explain(self, X: Any, *, by: str = "auto") -> Explanation:
@@ -358,15 +346,13 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         >>> explanation[0].predicted, explanation[0].log_odds > 0
         ('cherry', True)
         """
-        check_is_fitted(self)
-        if distributed_module(X):
-            raise invalid("X", "rows in memory (load some by .compute())", "a Dask collection")
+        rows = self._new_rows(X)
         table = self._model.maps.features is not None
         allowed: tuple[By, ...] = ("columns", "rows", "blocks") if table else ("rows", "blocks")
-        chosen = next((name for name in allowed if by in (name, "auto")), None)
-        if chosen is None:
-            raise invalid("by", f"one of {allowed} for this data", repr(by))
-        return self._model.explain(self._new_rows(X), self.classes_, chosen)
+        for name in allowed:
+            if by in (name, "auto"):
+                return self._model.explain(rows, self.classes_, name)
+        raise invalid("by", f"one of {allowed} for this data", repr(by))
 
     def suggest(self, k: int = 10, *, among: Any = None) -> NDArray[np.intp]:
         """Return the rows to label next, the most useful first.
@@ -403,14 +389,12 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         >>> rows.shape, bool((y[rows] == -1).all())
         ((10,), True)
         """
-        prepared = self._fitted_rows().prepared
-        free = _free_rows(len(self.label_distributions_), self._model.labelled, among)
-        candidates = np.flatnonzero(free[self._sample])
-        _check_count(k, len(candidates), "the number of sampled rows without a label")
+        prepared = self._fitted_rows()
+        n, labelled = len(self.label_distributions_), self._model.labelled
+        candidates = _candidates(k, n, self._sample, labelled, among)
         weights = entropy(self.label_distributions_[self._sample])
-        chosen = choose_rows(
-            self._model.process, prepared.views.views, weights, candidates, k, prepared.seed
-        )
+        views, seed = prepared.views.views, prepared.seed
+        chosen = choose_rows(self._model.process, views, weights, candidates, k, seed)
         rows: NDArray[np.intp] = self._sample[chosen]
         return rows
 
@@ -426,21 +410,21 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         ValueError
             If X had no columns, or the classifier was loaded from a file.
         """
-        prepared = self._fitted_rows().prepared
+        prepared = self._fitted_rows()
         if self._model.maps.features is None or self._fitted_only:
             raise invalid("column_importance", "a classifier fitted to a table", "a graph")
         return self._model.column_importance(prepared.sample.data, prepared.seed)
 
-    def _fitted_rows(self) -> FittedGP:
-        """Return what the fit knows of its rows; raise if it is not in memory."""
+    def _fitted_rows(self) -> PreparedRows:
+        """Return the rows given to fit; raise if they are not in memory."""
         check_is_fitted(self)
-        if not hasattr(self, "_fitted"):
+        if not hasattr(self, "_prepared"):
             expected = "a classifier fitted in this process, because files do not keep the rows"
             raise invalid("classifier", expected, "one from a file")
         if not isinstance(self.label_distributions_, np.ndarray):
             expected = "a classifier fitted to data in memory"
             raise invalid("classifier", expected, "one fitted to a Dask collection")
-        return self._fitted
+        return self._prepared
 
     def __sklearn_tags__(self) -> Any:
         """Return the estimator tags of scikit-learn."""
@@ -494,26 +478,28 @@ def first_rows(
     True
     """
     seed = positive_int(random_state, "random_state", minimum=0)
-    given = next((one for one in (X, graph) if isinstance(one, Graph)), None)
-    graphs = () if given is not None else BUILT_GRAPHS[choice(graph, "graph", BUILT_GRAPHS)]
-    views = FittedViews.fit(
-        None if X is given else X, graphs=graphs, given=given, random_state=seed
-    )
+    if isinstance(X, Graph):
+        views = FittedViews.fit(None, given=X, random_state=seed)
+    elif isinstance(graph, Graph):
+        views = FittedViews.fit(X, graphs=(), given=graph, random_state=seed)
+    else:
+        names = BUILT_GRAPHS[choice(graph, "graph", BUILT_GRAPHS)]
+        views = FittedViews.fit(X, graphs=names, random_state=seed)
     n = len(next(iter(views.views.values())))
     known = node_index(labelled, "labelled", n) if len(labelled) else np.zeros(0, np.intp)
-    candidates = np.flatnonzero(_free_rows(n, known, among))
-    _check_count(k, len(candidates), "the number of rows without a label")
+    candidates = _candidates(k, n, slice(None), known, among)
     return first_of_views(views, k, candidates, known, seed)
 
 
-def _free_rows(n: int, labelled: NDArray[Any], among: Any) -> NDArray[np.bool_]:
-    """Return which of n rows may be suggested."""
+def _candidates(
+    k: int, n: int, sample: Any, labelled: NDArray[Any], among: Any
+) -> NDArray[np.intp]:
+    """Return the rows that may be suggested, at least `k`, as positions in a sample of n rows."""
     free = np.zeros(n, bool)
     free[slice(None) if among is None else node_index(among, "among", n)] = True
     free[labelled] = False
-    return free
-
-
-def _check_count(k: int, most: int, meaning: str) -> None:
-    if positive_int(k, "k") > most:
-        raise invalid("k", f"at most {most}, {meaning}", k)
+    candidates = np.flatnonzero(free[sample])
+    if positive_int(k, "k") > len(candidates):
+        expected = f"at most {len(candidates)}, the number of sampled rows without a label"
+        raise invalid("k", expected, k)
+    return candidates

@@ -16,8 +16,7 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.class_labels import Labels
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.parameters import GPParameters
-from lowrankgcn.estimators.rows import Rows
-from lowrankgcn.estimators.sampling import NOT_BUILT_FROM_X, Sample
+from lowrankgcn.estimators.rows import NOT_BUILT_FROM_X, Rows, Sample, map_rows
 from lowrankgcn.gp.blocks import Block, Views
 from lowrankgcn.gp.likelihood import softmax
 from lowrankgcn.gp.prior import Prior
@@ -84,46 +83,16 @@ class PreparedRows:
             rows[inside], rows[~inside] = views[name][places[inside]], more[name]
         return joined
 
-    def complete(
-        self,
-        values: FloatArray,
-        *,
-        of_views: Callable[[Views], FloatArray],
-        of_rows: Callable[[Any], FloatArray],
-    ) -> FloatArray:
-        """Return values of all rows, from those of the sample and functions of the other rows."""
-        sample, outside = self.sample, self.outside
-        if outside is None:
-            return sample.complete(values, lambda: of_rows(sample.rows.take(sample.rest)))
-        return sample.complete(values, lambda: of_views(outside))
+    def complete(self, values: FloatArray, of_views: Callable[[Views], FloatArray]) -> FloatArray:
+        """Return values of all rows, from those of the sample and a function of views."""
 
+        def of_rest() -> FloatArray:
+            if self.outside is not None:
+                return of_views(self.outside)
+            rest, read = self.sample.rows.take(self.sample.rest), self.views.maps.read
+            return map_rows(lambda part: of_views(read(part)), rest, _READ)
 
-@final
-@dataclass(frozen=True, eq=False)
-class FittedGP:
-    """Result of a fit.
-
-    Attributes
-    ----------
-    prepared : PreparedRows
-    model : GPModel
-    distributions : (n, C) array
-    timings : dict
-    """
-
-    prepared: PreparedRows
-    model: GPModel
-    distributions: FloatArray
-    timings: dict[str, float]
-
-    def novelty(self) -> FloatArray:
-        """Return the measures of novelty of all rows, shape (n,)."""
-        measures = self.model.novelty.measures
-        return self.prepared.complete(
-            measures(self.prepared.views.views),
-            of_views=measures,
-            of_rows=lambda rows: self.model.distributions_and_novelty(rows)[1],
-        )
+        return self.sample.complete(values, of_rest)
 
 
 def prepare_rows(
@@ -142,7 +111,16 @@ def prepare_rows(
     report_progress("reading the columns")
     always = np.asarray(always, np.intp)
     sample = Sample.draw(rows, settings.graph, always, settings.fit_rows, seed)
-    views, fitted_only = _fit_views(rows.kind, sample.data, settings, seed)
+    graph, data, fitted_only = settings.graph, sample.data, ""
+    options: Any = {"rank": settings.rank, "tol": settings.tol, "random_state": seed}
+    if rows.kind != "table":
+        make: Any = {"affinities": AdjacencyGraph, "incidence": Hypergraph}.get(rows.kind)
+        views = FittedViews.fit(None, given=data if make is None else make(data), **options)
+    elif isinstance(graph, str):
+        views = FittedViews.fit(data, graphs=BUILT_GRAPHS[graph], **options)
+    else:
+        views = FittedViews.fit(data, graphs=(), given=graph, **options)
+        fitted_only = "" if _is_built_from(graph, data) else NOT_BUILT_FROM_X
     outside = None
     if read_all and not sample.is_all:
         count = len(sample.rest)
@@ -155,8 +133,8 @@ def prepare_rows(
     return PreparedRows(sample, settings, seed, views, fitted_only, outside, seconds)
 
 
-def fit_gp(prepared: PreparedRows, labels: Labels) -> FittedGP:
-    """Fit blocks and process, and classify all rows."""
+def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, Any]]:
+    """Fit blocks and process, and classify all rows; return the model and further attributes."""
     times = [time.perf_counter()]
     settings, seed, sample = prepared.settings, prepared.seed, prepared.sample
     views = prepared.views
@@ -167,10 +145,10 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> FittedGP:
         fitted = fit_process(
             known, labels.codes, labels.n_classes, blocks, forest_loss, Prior.load(), seed
         )
-    process = fitted.process
     times.append(time.perf_counter())
     report_progress("predicting")
     sizes = np.zeros(len(blocks))
+    process = fitted.process
     plain = softmax(process.temperature * process.scores(views.views, sizes))
     sizes /= sizes.sum() or 1.0
     unlabelled = np.isin(sample.index, labels.index, invert=True)
@@ -186,26 +164,16 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> FittedGP:
         block_shares={b.name: float(size) for b, size in zip(blocks, sizes, strict=True)},
         background={} if prepared.fitted_only else _background(prepared, distributions),
     )
-    distributions = prepared.complete(
-        distributions, of_views=process.distributions, of_rows=model.distributions
-    )
+    distributions = prepared.complete(distributions, process.distributions)
     times.append(time.perf_counter())
     seconds = [prepared.seconds, *np.diff(times).tolist()]
-    timings = dict(zip(("graphs", "blocks", "prediction"), seconds, strict=True))
-    return FittedGP(prepared, model, distributions, timings)
-
-
-def _fit_views(kind: str, data: Any, settings: GPParameters, seed: int) -> tuple[FittedViews, str]:
-    """Fit the views; also return why new rows cannot be read, if they cannot."""
-    options: Any = {"rank": settings.rank, "tol": settings.tol, "random_state": seed}
-    if kind != "table":
-        make: Any = {"affinities": AdjacencyGraph, "incidence": Hypergraph}.get(kind, lambda g: g)
-        return FittedViews.fit(None, given=make(data), **options), ""
-    graph = settings.graph
-    if isinstance(graph, str):
-        return FittedViews.fit(data, graphs=BUILT_GRAPHS[graph], **options), ""
-    views = FittedViews.fit(data, graphs=(), given=graph, **options)
-    return views, "" if _is_built_from(graph, data) else NOT_BUILT_FROM_X
+    return model, {
+        "label_distributions_": distributions,
+        "timings_": dict(zip(("graphs", "blocks", "prediction"), seconds, strict=True)),
+        "graphs_": views.graphs,
+        "graph_": next(iter(views.graphs.values()), None),
+        "eigenpairs_": views.eigenpairs,
+    }
 
 
 def _is_built_from(graph: Graph, data: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
@@ -13,14 +12,13 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn._format import plural
-from lowrankgcn._parallel import chunks, map_chunks
+from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import positive_float
 from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
 from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows, log_odds
 from lowrankgcn.gp.blocks import LinearBlock
-from lowrankgcn.gp.conformal import conformal_limit, prediction_sets
-from lowrankgcn.gp.novelty import Novelty
+from lowrankgcn.gp.conformal import Novelty, conformal_limit, prediction_sets
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.views import RowViews
@@ -153,7 +151,7 @@ class GPModel:
         chosen = np.sort(generator.choice(len(X), count, replace=False))
         order = generator.permutation(count)
         parts = self.maps.parts(X.take(chosen))
-        before = self._distributions_of_parts(parts)
+        before = self.process.distributions(self.maps.views(parts))
         changes: list[float] = []
         for start, stop in chunks(len(names), max(1, _CELLS // (count * X.shape[1]))):
             permuted = {}  # classified together, each with one permuted column
@@ -161,19 +159,12 @@ class GPModel:
                 of_column = owners == np.arange(start, stop)[:, None, None]
                 mixed = np.where(of_column, parts[name][order], parts[name])
                 permuted[name] = mixed.reshape(-1, len(owners))
-            after = self._distributions_of_parts(permuted)
+            after = self.process.distributions(self.maps.views(permuted))
             moved = np.abs(after.reshape(-1, *before.shape) - before)
             changes += moved.sum(axis=(1, 2)).tolist()
         total = sum(changes) or 1.0
         ranked = sorted(zip(names, changes, strict=True), key=lambda pair: -pair[1])
         return {name: change / total for name, change in ranked}
-
-    def _distributions_of_parts(self, parts: Mapping[str, NDArray[Any]]) -> FloatArray:
-        def classify(start: int, stop: int) -> FloatArray:
-            views = self.maps.views({name: part[start:stop] for name, part in parts.items()})
-            return self.process.distributions(views)
-
-        return np.concatenate(map_chunks(classify, len(parts["standard"]), _CHUNK))
 
     def explain(self, X: Any, classes: NDArray[Any], by: By) -> Explanation:
         """Split the log-odds of the two most probable classes of every row."""
@@ -182,25 +173,34 @@ class GPModel:
         scores = self.process.scores(views)
         shares = self.process.from_scores(scores)
         pair = tuple(np.argsort(-shares, axis=1, kind="stable")[:, :2].T)
-        errors: Iterable[Any] = repeat(None)  # of the contributions to each row
-        names: Iterable[list[tuple[Any, Any, Any]]]  # kind, name and value of the contributions
+        errors: Any = None
+        named: Any  # kind, name and value of the contributions to each row
         if by == "rows":
             baselines, amounts = by_rows(self.process, views, pair)
-            names = repeat(
-                [("row", int(self.labelled[i]), classes[self.codes[i]]) for i in self.process.index]
-            )
+            labels = classes[self.codes[self.process.index]]
+            index = self.labelled[self.process.index].tolist()
+            named = repeat([("row", *one) for one in zip(index, labels, strict=True)])
         elif by == "blocks":
             baselines, amounts = by_blocks(self.process, views, pair)
-            names = repeat([("block", block.name, None) for block in self.process.blocks])
+            named = repeat([("block", block.name, None) for block in self.process.blocks])
         else:
             baselines, amounts, errors = by_columns(
                 self.process, self.maps, self.background, parts, pair
             )
-            names = ([*cells, ("block", "given", None)] for cells in self._cells(X))
+            assert self.maps.features is not None
+            table = self.maps.features.encoder.match(X, "X")
+            columns = [[("column", n, text) for text in table[n].texts()] for n in table.names]
+            named = zip(*columns, repeat(("block", "given", None)), strict=False)
+        errors = np.zeros_like(amounts) if errors is None else errors
         odds = log_odds(self.process, scores, pair)
-        rows = enumerate(zip(*pair, names, errors, strict=False))
-        explained = tuple(
-            ExplainedRow(
+        explained = []
+        for i, (first, second, about) in enumerate(zip(*pair, named, strict=False)):
+            order = np.argsort(-np.abs(amounts[i]), kind="stable")
+            figures = np.column_stack([amounts[i], errors[i]]).tolist()
+            contributions = (
+                Contribution(*about[k], *figures[k]) for k in order if amounts[i, k] != 0
+            )
+            row = ExplainedRow(
                 row=i,
                 predicted=classes[first],
                 probability=float(shares[i, first]),
@@ -208,29 +208,7 @@ class GPModel:
                 runner_up_probability=float(shares[i, second]),
                 log_odds=float(odds[i]),
                 baseline=float(baselines[i]),
-                contributions=_ranked(named, amounts[i], error),
+                contributions=tuple(contributions),
             )
-            for i, (first, second, named, error) in rows
-        )
-        return Explanation(explained, by)
-
-    def _cells(self, X: Any) -> list[list[tuple[str, Any, Any]]]:
-        """Return kind, name and text of the cells of every row."""
-        assert self.maps.features is not None
-        table = self.maps.features.encoder.match(X, "X")
-        texts = {name: table[name].texts() for name in table.names}
-        rows = range(table.n_rows)
-        return [[("column", name, cells[i]) for name, cells in texts.items()] for i in rows]
-
-
-def _ranked(
-    named: list[tuple[Any, Any, Any]], amounts: FloatArray, errors: FloatArray | None
-) -> tuple[Contribution, ...]:
-    """Return the contributions that are not zero, the largest first."""
-    errors = np.zeros_like(amounts) if errors is None else errors
-    order: list[int] = np.argsort(-np.abs(amounts), kind="stable").tolist()
-    return tuple(
-        Contribution(*named[k], float(amounts[k]), float(errors[k]))
-        for k in order
-        if amounts[k] != 0
-    )
+            explained.append(row)
+        return Explanation(tuple(explained), by)

@@ -29,13 +29,12 @@ from safetensors.numpy import save as to_bytes
 
 from lowrankgcn import __version__, estimators
 from lowrankgcn._atomic import write_bytes
-from lowrankgcn._codec import Arrays, decode, encode, saved
+from lowrankgcn._codec import decode, encode, saved
 from lowrankgcn._validation import choice, invalid
 from lowrankgcn.estimators.class_labels import read_labels
 from lowrankgcn.estimators.gcn_model import GCNModel
 from lowrankgcn.estimators.gp_model import GPModel
-from lowrankgcn.estimators.rows import Kind
-from lowrankgcn.estimators.sampling import check_new_rows
+from lowrankgcn.estimators.rows import Kind, check_new_rows
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
 
@@ -50,6 +49,7 @@ _LONGEST_DOCUMENT = 50_000_000  # safetensors reads headers of up to 10⁸ bytes
 _LONGEST_TEXT = 500
 _EARLIER = "an earlier release; fit and save the classifier again"
 _ONE_PER_ROW = {"label_distributions_", "unplaced_"}  # results of the rows given to fit
+_SAVED_RESULTS = _ONE_PER_ROW | {"timings_", "loss_curve_", "n_iter_"}
 
 
 @saved
@@ -138,7 +138,7 @@ class SavedClassifier:
         classifier.classes_, classifier.n_features_in_ = self.classes, self.n_features_in
         if self.feature_names_in is not None:
             classifier.feature_names_in_ = np.array(self.feature_names_in, dtype=object)
-        for name in classifier._SAVED_RESULTS & self.results.keys():
+        for name in _SAVED_RESULTS & self.results.keys():
             setattr(classifier, name, self.results[name])
         if (shares := self.results.get("label_distributions_")) is not None:
             classifier.transduction_ = self.classes[shares.argmax(axis=1)]
@@ -209,7 +209,34 @@ def save(
     check_is_fitted(classifier, "classes_")
     # Lazy results of a Dask collection are not computed.
     fitted_rows &= not hasattr(getattr(classifier, "label_distributions_", None), "dask")
-    arrays, contents = encode(_snapshot(classifier, fitted_rows, description))
+    if classifier._fitted_only and not fitted_rows:
+        raise invalid("fitted_rows", "True, because new rows cannot be classified", False)
+    attributes = vars(classifier)
+    if description is None:
+        description = attributes.get("description_", {})
+    try:
+        described = json.loads(json.dumps(dict(description), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise invalid("description", "values that JSON supports", error) from None
+    try:
+        read_labels(classifier.classes_)
+    except ValueError as error:
+        raise invalid("classes_", "texts or finite numbers, to be saved", error) from None
+    kept = _SAVED_RESULTS - (set() if fitted_rows else _ONE_PER_ROW)
+    names = attributes.get("feature_names_in_")
+    snapshot = SavedClassifier(
+        name=type(classifier).__name__,
+        parameters=_savable(classifier.get_params(deep=False)),
+        classes=classifier.classes_,
+        kind=classifier._kind,
+        n_features_in=attributes["n_features_in_"],
+        feature_names_in=None if names is None else tuple(map(str, names)),
+        results={name: attributes[name] for name in sorted(kept & attributes.keys())},
+        description=described,
+        model=classifier._model,
+        fitted_only=classifier._fitted_only,
+    )
+    arrays, contents = encode(snapshot)
     document = json.dumps(contents, allow_nan=False)
     if len(document) > _LONGEST_DOCUMENT:
         raise invalid("classifier", "fewer distinct values", f"{len(document)} characters of them")
@@ -264,31 +291,25 @@ def read_model(path: str | os.PathLike[str]) -> SavedClassifier:
     with open(path, "rb"):  # the usual errors for what is missing, a folder or not readable
         pass
     try:
-        arrays, document = _read(path)
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            if _KEY not in metadata:
+                raise invalid("file", "a saved classifier", "a safetensors file of something else")
+            head, _, document = metadata[_KEY].partition("\n")
+            version, *rest = head.split(" ")
+            if version != str(FORMAT_VERSION):
+                newer = version.isdecimal() and int(version) > FORMAT_VERSION and rest
+                advice = f"lowrankgcn {rest[0]}; install a newer release" if newer else _EARLIER
+                raise ValueError(f"the file was written by {advice}")
+            arrays = {name: np.array(file.get_tensor(name), order="C") for name in file.keys()}
+        if rest[-1:] != [_digest(arrays, document)]:
+            raise ValueError("the file is damaged: its checksum does not match")
         classifier: SavedClassifier = decode(arrays, json.loads(document), SavedClassifier)
         return classifier
     except (SafetensorError, ValueError, TypeError, OSError) as error:
         foreign = isinstance(error, SafetensorError | TypeError)
         reason = f"not a saved classifier, or a damaged one ({error})" if foreign else error
         raise ValueError(f"{os.fspath(path)}: cannot be loaded: {reason}") from error
-
-
-def _read(path: str | os.PathLike[str]) -> tuple[Arrays, str]:
-    """Return all arrays of a safetensors file and its document; check format and checksum."""
-    with safe_open(path, framework="numpy") as file:
-        text = (file.metadata() or {}).get(_KEY)
-        if text is None:
-            raise invalid("file", "a saved classifier", "a safetensors file of something else")
-        head, _, document = text.partition("\n")
-        version, *rest = head.split(" ")
-        if version != str(FORMAT_VERSION):
-            newer = version.isdecimal() and int(version) > FORMAT_VERSION and rest
-            advice = f"lowrankgcn {rest[0]}; install a newer release" if newer else _EARLIER
-            raise ValueError(f"the file was written by {advice}")
-        arrays = {name: np.array(file.get_tensor(name), order="C") for name in file.keys()}
-    if rest[-1:] != [_digest(arrays, document)]:
-        raise ValueError("the file is damaged: its checksum does not match")
-    return arrays, document
 
 
 def _digest(arrays: Mapping[str, NDArray[Any]], document: str) -> str:
@@ -299,39 +320,6 @@ def _digest(arrays: Mapping[str, NDArray[Any]], document: str) -> str:
         digest.update(json.dumps([name, array.dtype.name, array.shape]).encode("ascii"))
         digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
-
-
-def _snapshot(
-    classifier: SemiSupervisedClassifier, fitted_rows: bool, description: Mapping[str, Any] | None
-) -> SavedClassifier:
-    """Collect what a file keeps of a classifier."""
-    if classifier._fitted_only and not fitted_rows:
-        raise invalid("fitted_rows", "True, because new rows cannot be classified", False)
-    attributes = vars(classifier)
-    if description is None:
-        description = attributes.get("description_", {})
-    try:
-        described = json.loads(json.dumps(dict(description), allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise invalid("description", "values that JSON supports", error) from None
-    try:
-        read_labels(classifier.classes_)
-    except ValueError as error:
-        raise invalid("classes_", "texts or finite numbers, to be saved", error) from None
-    kept = classifier._SAVED_RESULTS - (set() if fitted_rows else _ONE_PER_ROW)
-    names = attributes.get("feature_names_in_")
-    return SavedClassifier(
-        name=type(classifier).__name__,
-        parameters=_savable(classifier.get_params(deep=False)),
-        classes=classifier.classes_,
-        kind=classifier._kind,
-        n_features_in=attributes["n_features_in_"],
-        feature_names_in=None if names is None else tuple(map(str, names)),
-        results={name: attributes[name] for name in sorted(kept & attributes.keys())},
-        description=described,
-        model=classifier._model,
-        fitted_only=classifier._fitted_only,
-    )
 
 
 def _savable(value: Any) -> Any:

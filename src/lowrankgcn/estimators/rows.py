@@ -1,10 +1,15 @@
-"""Validation of X: kind of data, columns, and the checks of scikit-learn."""
+"""Validation of X, and the rows of it that a classifier is fitted to.
+
+Both classifiers fit graphs and eigenpairs to at most ``fit_rows`` rows: a uniform sample that
+includes all labelled rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, final
 
 import narwhals as nw
@@ -19,6 +24,7 @@ from lowrankgcn.graphs import Graph
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
 
+NOT_BUILT_FROM_X = "new rows, but the graph was not built from X"
 _LARGEST = 1e295
 
 Kind = Literal["points", "table", "incidence", "affinities", "graph"]
@@ -50,6 +56,66 @@ class Rows:
         return take(self.data, index)
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Rows to fit to; the model classifies the others like new rows.
+
+    Attributes
+    ----------
+    rows : Rows
+        All rows.
+    index : (s,) int array
+        Sampled rows, ascending.
+    """
+
+    rows: Rows
+    index: NDArray[np.intp]
+
+    @classmethod
+    def draw(
+        cls, rows: Rows, graph: str | Graph, always: NDArray[np.intp], fit_rows: int, seed: int
+    ) -> Sample:
+        """Draw `fit_rows` rows, or more if `always` has more; all rows of a given graph."""
+        every = np.arange(rows.n_rows)
+        built = isinstance(graph, str) and rows.kind in ("points", "table")
+        if rows.n_rows <= fit_rows or not built:
+            return cls(rows, every)
+        rest = np.setdiff1d(every, always)
+        count = min(len(rest), max(0, fit_rows - len(always)))
+        chosen = np.random.default_rng(seed).choice(rest, count, replace=False)
+        return cls(rows, np.sort(np.concatenate([always, chosen])))
+
+    @property
+    def is_all(self) -> bool:
+        """Whether all rows are sampled."""
+        return len(self.index) == self.rows.n_rows
+
+    @cached_property
+    def data(self) -> Any:
+        """The sampled rows."""
+        return self.rows.data if self.is_all else self.rows.take(self.index)
+
+    @cached_property
+    def rest(self) -> NDArray[np.intp]:
+        """Rows that are not sampled, ascending."""
+        return np.setdiff1d(np.arange(self.rows.n_rows), self.index)
+
+    def complete(self, values: FloatArray, of_rest: Callable[[], FloatArray]) -> FloatArray:
+        """Return values of all rows, from those of the sampled rows and a function of the others.
+
+        >>> rows = Rows("points", np.arange(10.0)[:, None], 10, "points")
+        >>> sample = Sample.draw(rows, "auto", np.array([7]), fit_rows=3, seed=0)
+        >>> sample.complete(np.zeros(3), lambda: np.ones(7)).shape
+        (10,)
+        """
+        if self.is_all:
+            return values
+        every = np.empty((self.rows.n_rows, *values.shape[1:]))
+        every[self.index], every[self.rest] = values, of_rest()
+        return every
+
+
 def read_rows(
     estimator: Any, X: Any, graph: str | Graph, *, numbers: Literal["points", "table"]
 ) -> Rows:
@@ -69,27 +135,24 @@ def read_rows(
         if graph not in ("auto", "precomputed"):
             raise invalid("X", "features, because graph is given", repr(X))
         return Rows("graph", X, X.n_nodes, _rows_of_graph(estimator, X))
-    X = _as_table(X)
-    kind = _kind(X, graph, numbers)
+    if nw.dependencies.is_into_dataframe(X):
+        X = Table.read(X, "X")
+    kind: Kind = numbers
+    if graph == "precomputed":
+        kind = "affinities"
+    elif sp.issparse(X) and (graph == "hypergraph" or (graph == "auto" and numbers == "table")):
+        kind = "incidence"
+    elif graph == "hypergraph":
+        kind = "table"
+    elif numbers == "points" and (isinstance(graph, Graph) or graph == "auto"):
+        kind = "points" if first_category(X) is None else "table"
     data = check_rows(estimator, X, kind, reset=True)
     return Rows(kind, data, data.shape[0], kind)
 
 
-def _kind(X: Any, graph: str | Graph, numbers: str) -> Kind:
-    if graph == "precomputed":
-        return "affinities"
-    if sp.issparse(X) and (graph == "hypergraph" or (graph == "auto" and numbers == "table")):
-        return "incidence"
-    if graph == "hypergraph" or numbers == "table":
-        return "table"
-    may_be_table = isinstance(graph, Graph) or graph == "auto"
-    return "table" if may_be_table and first_category(X) is not None else "points"
-
-
 def _rows_of_graph(estimator: Any, graph: Graph) -> Kind:
     """Return the kind of rows of a graph, and set the column attributes of the estimator."""
-    if hasattr(estimator, "feature_names_in_"):  # from an earlier fit
-        del estimator.feature_names_in_
+    vars(estimator).pop("feature_names_in_", None)  # from an earlier fit
     columns = graph.row_columns
     estimator.n_features_in_ = len(columns)
     if columns and all(isinstance(name, str) for name in columns):
@@ -109,13 +172,21 @@ def first_category(X: Any) -> str | None:
     return None
 
 
+def check_new_rows(fitted_only: str) -> None:
+    """Raise if there is a reason why only the fitted rows can be classified."""
+    if fitted_only:
+        expected = "the fitted rows (see label_distributions_ and transduction_)"
+        raise invalid("X", expected, fitted_only)
+
+
 def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> Any:
     """Validate rows of one kind; `reset` sets the column attributes of the estimator."""
     from sklearn.utils.validation import validate_data  # models of files predict without it
 
-    X = _as_table(X)
     fewest = 2 if reset else 1
-    if np.ma.isMaskedArray(X):
+    if nw.dependencies.is_into_dataframe(X):
+        X = Table.read(X, "X")
+    elif np.ma.isMaskedArray(X):
         X = np.ma.filled(X.astype(object), np.nan)
     if kind == "table":
         table = Table.read(X, "X")
@@ -170,11 +241,6 @@ def map_rows(function: Callable[[Any], FloatArray], X: Any, size: int) -> FloatA
         return function(take(X, slice(start, stop)))
 
     return np.concatenate(map_chunks(apply, X.shape[0], size))
-
-
-def _as_table(X: Any) -> Any:
-    """Return data frames as tables."""
-    return Table.read(X, "X") if nw.dependencies.is_into_dataframe(X) else X
 
 
 def _framed(table: Table, matrix: Any) -> Any:

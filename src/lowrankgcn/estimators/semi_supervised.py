@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import wraps
 from html import escape
 from importlib import import_module
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowrankgcn._format import percent
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.class_labels import Labels, known_labels, read_weights
-from lowrankgcn.estimators.rows import Kind, check_rows
-from lowrankgcn.estimators.sampling import Sample, check_new_rows
+from lowrankgcn.estimators.rows import Kind, Sample, check_new_rows, check_rows
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import Eigenpairs
@@ -29,9 +28,6 @@ from lowrankgcn.spectral.kernel import Kernel
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 _MOST_NAMES = 10  # of classes, shown in a notebook
-
-#: Results that a file keeps of every classifier.
-SAVED_RESULTS = frozenset({"label_distributions_", "timings_"})
 
 
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
@@ -46,20 +42,21 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     transduction_: NDArray[Any]
     timings_: dict[str, float]
     graph: Any
-    _SAVED_RESULTS: ClassVar[frozenset[str]] = SAVED_RESULTS
     _kind: Kind  # of the rows that `predict` accepts
     _model: Any  # classifies them
     _fitted_only: str  # why it cannot; empty if it can
     _sample: NDArray[np.intp]  # rows that the graphs were fitted to
 
     def _set_fit(
-        self, sample: Sample, labels: Labels, distributions: FloatArray, timings: dict[str, float]
+        self, sample: Sample, labels: Labels, model: Any, fitted_only: str, results: dict[str, Any]
     ) -> None:
-        """Set the results that all classifiers have."""
+        """Set all attributes of a fit; `results` by their names."""
+        for name, value in results.items():
+            setattr(self, name, value)
         self.classes_, self._kind, self._sample = labels.classes, sample.rows.later, sample.index
-        self.label_distributions_ = distributions
-        self.transduction_ = labels.classes[distributions.argmax(axis=1)]
-        self.timings_ = timings
+        self.transduction_ = labels.classes[self.label_distributions_.argmax(axis=1)]
+        self._fitted_only = fitted_only
+        self._set_model(model)
 
     def _set_model(self, model: Any) -> None:
         """Set the model and all attributes that it determines."""
@@ -67,6 +64,9 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
 
     def _new_rows(self, X: Any) -> Any:
         """Validate rows for the model."""
+        check_is_fitted(self)
+        if distributed_module(X):
+            raise invalid("X", "rows in memory (load some by .compute())", "a Dask collection")
         check_new_rows(self._fitted_only)
         return check_rows(self, X, self._kind)
 
@@ -236,7 +236,7 @@ def main_eigenpairs(classifier: Any) -> tuple[Eigenpairs | None, Any]:
     name = min(eigenpairs, key=lambda name: eigenpairs[name].n_components > 1)
     pairs = eigenpairs[name]
     if len(pairs.eigenvectors) < len(classifier._sample):  # a Gaussian graph, extended to others
-        pairs = replace(pairs, eigenvectors=classifier._fitted.prepared.views.views[name])
+        pairs = replace(pairs, eigenvectors=classifier._prepared.views.views[name])
     return pairs, classifier._sample
 
 

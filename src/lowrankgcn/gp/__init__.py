@@ -6,7 +6,6 @@ linear and radial kernels, and of the leaves of forests. The amplitudes minimise
 loss, which has a closed form. Those of the spectral blocks form a learned filter.
 
 =============== ==================================================================
-``table``       numeric features of tables
 ``embedding``   spectral coordinates on a graph, with their extension to new rows
 ``views``       all representations of the rows: features and coordinates
 ``blocks``      linear and radial kernels on a view
@@ -16,8 +15,7 @@ loss, which has a closed form. Those of the spectral blocks form a learned filte
 ``likelihood``  leave-one-out loss and its minimum
 ``shares``      class shares of the unlabelled rows
 ``process``     the fitted process: scores, leave-one-out scores, covariances
-``conformal``   prediction sets
-``novelty``     variance that the labels leave, for rows that fit no class
+``conformal``   prediction sets, and rows that fit no class
 ``shapley``     Shapley values of the columns of a row
 ``attribution`` contributions of blocks, labelled rows and columns to a prediction
 ``suggestion``  choice of the rows to label next

@@ -12,9 +12,8 @@ relative to background rows (:mod:`lowrankgcn.gp.shapley`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,7 @@ from lowrankgcn.gp.shapley import shapley_values, used_rows
 from lowrankgcn.gp.views import RowViews
 from lowrankgcn.operators import FloatArray
 
-Pair = tuple[NDArray[np.intp], NDArray[np.intp]]  # classes p and r of every row
+Pair = tuple[Any, Any]  # class p and class r, or arrays of those of every row
 Parts = Mapping[str, NDArray[Any]]
 
 _CELLS = 4_000_000  # numbers of mixed rows at a time
@@ -43,14 +42,11 @@ def by_rows(process: GaussianProcess, views: Views, pair: Pair) -> tuple[FloatAr
 def by_blocks(process: GaussianProcess, views: Views, pair: Pair) -> tuple[FloatArray, FloatArray]:
     """Return the part of shares and constant (q,) and the contributions of blocks (q, B)."""
     rows = np.arange(len(pair[0]))
-    columns = []
-    for block, amplitude, readout in zip(
-        process.blocks, process.amplitudes, process.readouts, strict=True
-    ):
+    amounts = np.empty((len(rows), len(process.blocks)))
+    for k, (block, readout) in enumerate(zip(process.blocks, process.readouts, strict=True)):
         scores = block.scores(block.represent(views), readout)
-        columns.append(amplitude * (scores[rows, pair[0]] - scores[rows, pair[1]]))
-    amounts = np.array(columns).reshape(len(columns), len(rows)).T
-    return _level(process, pair), process.temperature * amounts
+        amounts[:, k] = scores[rows, pair[0]] - scores[rows, pair[1]]
+    return _level(process, pair), process.temperature * process.amplitudes * amounts
 
 
 def by_columns(
@@ -75,48 +71,33 @@ def by_columns(
     size = max(1, _CELLS // max(1, sum(map(len, owners.values()))))
     ends = log_odds(process, process.scores(maps.views(rows)), pair)
     usual = process.scores(maps.views(background))
-    baseline, (amounts, errors) = np.zeros(len(ends)), np.zeros((2, len(ends), n_columns))
-    for i, (end, *classes) in enumerate(zip(ends, *pair, strict=True)):
-        row = {name: part[i] for name, part in rows.items()}
+
+    def of_row(i: int) -> tuple[float, FloatArray, FloatArray]:
+        row, classes = {name: part[i] for name, part in rows.items()}, (pair[0][i], pair[1][i])
         differs = np.zeros((len(usual), n_columns), bool)
         for name, part in background.items():
             which, entry = np.nonzero(part != row[name])
             differs[which, owners[name][entry]] = True
         used = used_rows(differs)
-        mixtures = _Mixtures(process, maps, background, row, used, classes, size)
-        starts = mixtures.odds(usual[used])
-        baseline[i] = starts.mean()
-        amounts[i], errors[i] = shapley_values(differs[used], starts, float(end), mixtures)
-    return baseline, amounts, errors
 
+        def of_mixtures(begin: NDArray[np.intp], replaced: NDArray[np.bool_]) -> FloatArray:
+            """Return the log-odds of background rows with some columns replaced by the row's."""
+            odds = []
+            for start, stop in chunks(len(begin), size):
+                which, mask = used[begin[start:stop]], replaced[start:stop]
+                mixed = {
+                    name: np.where(mask[:, columns], row[name], background[name][which])
+                    for name, columns in owners.items()
+                }
+                odds.append(log_odds(process, process.scores(maps.views(mixed)), classes))
+            return np.concatenate(odds)
 
-@final
-@dataclass(frozen=True, eq=False)
-class _Mixtures:
-    """Log-odds of background rows with some columns replaced by those of a row."""
+        starts = log_odds(process, usual[used], classes)
+        values, errors = shapley_values(differs[used], starts, float(ends[i]), of_mixtures)
+        return float(starts.mean()), values, errors
 
-    process: GaussianProcess
-    maps: RowViews
-    background: Parts
-    row: Parts
-    used: NDArray[np.intp]  # background rows
-    classes: Sequence[Any]
-    size: int  # rows at a time
-
-    def __call__(self, begin: NDArray[np.intp], replaced: NDArray[np.bool_]) -> FloatArray:
-        parts = []
-        for start, stop in chunks(len(begin), self.size):
-            rows, mask = self.used[begin[start:stop]], replaced[start:stop]
-            mixed = {
-                name: np.where(mask[:, columns], self.row[name], self.background[name][rows])
-                for name, columns in self.maps.owners.items()
-            }
-            parts.append(self.odds(self.process.scores(self.maps.views(mixed))))
-        return np.concatenate(parts)
-
-    def odds(self, scores: FloatArray) -> FloatArray:
-        first, second = (np.full(len(scores), code) for code in self.classes)
-        return log_odds(self.process, scores, (first, second))
+    baselines, amounts, errors = zip(*map(of_row, range(len(ends))), strict=True)
+    return np.array(baselines), np.array(amounts), np.array(errors)
 
 
 def log_odds(process: GaussianProcess, scores: FloatArray, pair: Pair) -> FloatArray:

@@ -102,8 +102,14 @@ class Embedding:
             alone = min(int(graph.isolated.sum()), _MOST_ISOLATED)
             count = min(min(rank, limit) + alone, graph.n_nodes)
             pairs = eigenpairs(laplacian, count, tol=tol, random_state=random_state)
-            if alone:
-                pairs = _without_isolated(pairs, graph)
+            kept = (pairs.eigenvectors[graph.isolated] ** 2).sum(axis=0) < 0.5
+            if alone and kept.any():
+                pairs = replace(
+                    pairs,
+                    eigenvalues=pairs.eigenvalues[kept],
+                    eigenvectors=pairs.eigenvectors[:, kept],
+                    residuals=pairs.residuals[kept],
+                )
         degrees = laplacian.degrees
         mean = float(degrees.mean()) or 1.0
         extension = Extension.fit(laplacian, pairs, neighbour_means=True)
@@ -119,15 +125,6 @@ class Embedding:
         floor = 0.0 if isinstance(self.extension.cross, NeighbourCross) else _LEAST_DEGREE
         placed = _walk(vectors, roots, self.mean_degree, floor)
         return np.where(roots[:, None] > 0, placed, self.centre)
-
-
-def _without_isolated(pairs: Eigenpairs, graph: Graph) -> Eigenpairs:
-    """Leave out the null vectors of isolated nodes, unless there are no others."""
-    kept = (pairs.eigenvectors[graph.isolated] ** 2).sum(axis=0) < 0.5
-    if not kept.any():
-        return pairs
-    values, vectors = pairs.eigenvalues[kept], pairs.eigenvectors[:, kept]
-    return replace(pairs, eigenvalues=values, eigenvectors=vectors, residuals=pairs.residuals[kept])
 
 
 def _walk(

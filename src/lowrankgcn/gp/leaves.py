@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, Any, final
 
 import numpy as np
@@ -104,7 +103,7 @@ class LeafBlock(Block):
         counts = np.stack([np.bincount(draw, minlength=m) for draw in draws])
         seeds = generator.integers(2**31 - 1, size=n_trees)
         trees = []
-        votes, voters = np.zeros((m, n_classes)), np.zeros(m)
+        votes = np.zeros((m, n_classes))
         for drawn, seed in zip(counts, seeds.tolist(), strict=True):
             model = DecisionTreeClassifier(max_features="sqrt", random_state=seed)
             # Validation would take longer than fitting the tree.
@@ -114,9 +113,7 @@ class LeafBlock(Block):
                 model.fit(rows, classes, sample_weight=drawn.astype(np.float64), check_input=False)
             trees.append(model.tree_)
             free = drawn == 0
-            if free.any():
-                votes[free] += model.tree_.predict(rows[free])[:, :n_classes]
-            voters += free
+            votes[free] += model.tree_.predict(rows[free])[:, :n_classes]
         sizes = [tree.node_count for tree in trees]
         roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         first = np.repeat(roots, sizes)
@@ -138,36 +135,23 @@ class LeafBlock(Block):
             following.astype(np.int32),
             counts.T > 0,
         )
-        shares = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1e-300)
-        return block, np.where(voters[:, None] > 0, shares, 1.0 / n_classes)
+        votes[~votes.any(axis=1)] = 1.0  # all trees were fitted to the row
+        return block, votes / votes.sum(axis=1, keepdims=True)
 
     def represent(self, views: Views) -> NDArray[np.int32]:
         """Return the leaf of every row in every tree, shape (q, T)."""
         rows = np.asarray(views[self.view], np.float32)  # as at fitting
         result = np.empty((len(rows), len(self.roots)), np.int32)
-        children, (order, deeper) = self.children.ravel(), self._by_depth
+        children = self.children.ravel()
         for start, stop in chunks(len(rows), _CHUNK):
             part = np.ascontiguousarray(rows[start:stop])
             first = np.arange(len(part), dtype=np.int32) * np.int32(part.shape[1])
-            flat, nodes = part.ravel(), np.repeat(self.roots[order][:, None], len(part), axis=1)
-            for count in deeper:
-                inner = nodes[:count]
-                above = flat.take(first + self.column.take(inner)) > self.threshold.take(inner)
-                nodes[:count] = children.take(2 * inner + above)
-            result[start:stop, order] = nodes.T
+            flat, nodes = part.ravel(), np.repeat(self.roots[:, None], len(part), axis=1)
+            for _ in range(self.depth):
+                above = flat.take(first + self.column.take(nodes)) > self.threshold.take(nodes)
+                nodes = children.take(2 * nodes + above)
+            result[start:stop] = nodes.T
         return result
-
-    @cached_property
-    def _by_depth(self) -> tuple[NDArray[np.intp], list[int]]:
-        """Return the trees, the deepest first, and the number of those that have each level."""
-        depths, nodes = np.zeros(len(self.roots), np.intp), self.roots
-        for level in range(self.depth):
-            nodes = nodes[self.children[nodes, 0] != nodes]
-            depths[np.searchsorted(self.roots, nodes, "right") - 1] = level + 1
-            nodes = np.unique(self.children[nodes])
-        return np.argsort(-depths, kind="stable"), [
-            int((depths > level).sum()) for level in range(depths.max())
-        ]
 
     def check(self, nodes: NDArray[Any]) -> None:
         """Raise if an array has other nodes than this forest: sparse products do not check them."""
@@ -176,8 +160,8 @@ class LeafBlock(Block):
 
     def kernel(self, A: NDArray[np.int32], B: NDArray[np.int32]) -> FloatArray:
         """Return the shares of trees, shape (p, q)."""
-        product = self._indicators(A) @ self._indicators(B).T
-        kernel: FloatArray = product.toarray().astype(np.float64) / len(self.roots)
+        alike = self._indicators(A) @ self._indicators(B).T
+        kernel: FloatArray = alike.toarray().astype(np.float64) / len(self.roots)
         return kernel
 
     def out_of_bag_kernel(
@@ -189,8 +173,7 @@ class LeafBlock(Block):
         has its ordinary kernel.
         """
         free = ~self.bags[index]
-        count = free.sum(axis=1)
-        free[count == 0] = True
+        free[~free.any(axis=1)] = True
         left = self._indicators(labelled, free.astype(np.float32))
         product = (left @ self._indicators(labelled).T).toarray().astype(np.float64)
         shares: FloatArray = product / free.sum(axis=1)[:, None]

@@ -16,8 +16,7 @@ True
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,9 +83,7 @@ def leave_one_out(
     return loss, gradient, slope
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Adaptation:
+class Adaptation(NamedTuple):
     """What the labelled rows change in the prior.
 
     Attributes
@@ -136,20 +133,16 @@ def adapt(
     mixing = np.c_[np.full(n_blocks, _TOGETHER), _EACH * np.eye(n_blocks)]
     base = CONSTANT + np.eye(m)
 
-    def evaluate(z: FloatArray) -> tuple[float, FloatArray]:
+    def penalised(z: FloatArray) -> tuple[float, FloatArray]:
         amplitudes = np.exp(np.clip(log_amplitudes + mixing @ z[:-1], *_RANGE))
         G = base + (amplitudes @ flat).reshape(m, m)
         shifted = log_temperature + _TEMPERATURE * z[-1]
         loss, gradient, slope = leave_one_out(G, Y, classes, shifted)
         by_amplitude = amplitudes * (flat @ gradient.ravel())
-        return loss, np.append(mixing.T @ by_amplitude, _TEMPERATURE * slope)
+        slopes = np.append(mixing.T @ by_amplitude, _TEMPERATURE * slope)
+        return loss + float(z @ z) / 2, slopes + z  # the penalty of the prior
 
-    def penalised(z: FloatArray) -> tuple[float, FloatArray]:
-        loss, slope = evaluate(z)
-        return loss + float(z @ z) / 2, slope + z
-
-    options = {"maxiter": _STEPS}
-    start = np.zeros(n_blocks + 2)
-    z = minimize(penalised, start, jac=True, method="L-BFGS-B", options=options).x
-    shifts = mixing @ z[:-1]
-    return Adaptation(shifts, _TOGETHER * z[0], _TEMPERATURE * z[-1], evaluate(z)[0] / m)
+    start, options = np.zeros(n_blocks + 2), {"maxiter": _STEPS}
+    result = minimize(penalised, start, jac=True, method="L-BFGS-B", options=options)
+    z, loss = result.x, result.fun - float(result.x @ result.x) / 2
+    return Adaptation(mixing @ z[:-1], _TOGETHER * z[0], _TEMPERATURE * z[-1], loss / m)

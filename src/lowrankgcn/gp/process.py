@@ -91,15 +91,13 @@ class GaussianProcess:
         """
         count = len(next(iter(views.values())))
         result = np.tile(CONSTANT * self.alpha.sum(axis=0), (count, 1))
+        terms = self.blocks, self.amplitudes, self.readouts
 
         def add(start: int, stop: int) -> list[float]:
             part = {name: rows[start:stop] for name, rows in views.items()}
             totals = []
-            for block, amplitude, readout in zip(
-                self.blocks, self.amplitudes, self.readouts, strict=True
-            ):
-                scores = block.scores(block.represent(part), readout)
-                scores *= amplitude
+            for block, factor, readout in zip(*terms, strict=True):
+                scores = factor * block.scores(block.represent(part), readout)
                 result[start:stop] += scores
                 totals.append(0.0 if sizes is None else float(np.abs(scores).sum()))
             return totals
@@ -126,10 +124,8 @@ class GaussianProcess:
 
     def variances(self, A: Sequence[Any]) -> FloatArray:
         """Return k(x, x) of represented rows, without the constant c, shape (q,)."""
-        parts = zip(self.blocks, self.amplitudes, A, strict=True)
-        total: FloatArray = sum(
-            (amplitude * block.variances(a) for block, amplitude, a in parts), np.zeros(len(A[0]))
-        )
+        parts = [block.variances(a) for block, a in zip(self.blocks, A, strict=True)]
+        total: FloatArray = self.amplitudes @ np.array(parts)
         return total
 
     def held_out_kernel(
@@ -197,27 +193,23 @@ def fit_process(
     m, generator = len(classes), np.random.default_rng(random_state)
     Y, size = targets(classes, n_classes), size_terms(m, n_classes)
     labelled = tuple(block.represent(views) for block in blocks)
-    sample = _sample(m, ADAPTED_ROWS, generator)
+    sample = sample_rows(np.arange(m), ADAPTED_ROWS, generator)
     free = [k for k, block in enumerate(blocks) if block.name not in SUPERVISED]
     kernels = np.array([blocks[k].kernel(labelled[k][sample], labelled[k][sample]) for k in free])
-    adaptation = adapt(
+    adapted, common, temperature, loss = adapt(
         kernels.reshape(len(free), len(sample), len(sample)),
         Y[sample],
         classes[sample],
         np.array([prior.adaptation[blocks[k].name] for k in free]),
         float(size @ prior.adaptation_temperature),
     )
-    better = 0.0  # how much better the forest is on rows that neither has seen
-    if forest_loss is not None:
-        better = (adaptation.loss - forest_loss) / np.log(n_classes)
-    shifts = np.full(len(blocks), adaptation.common)
-    shifts[free] = adaptation.shifts
-    for k, block in enumerate(blocks):
-        if block.name in SUPERVISED:
-            kind = "forests" if isinstance(block, LeafBlock) else "columns"
-            shifts[k] += better * prior.gates[kind]
+    # How much better the forest is on rows that neither has seen.
+    better = 0.0 if forest_loss is None else (loss - forest_loss) / np.log(n_classes)
+    kinds = ["forests" if isinstance(block, LeafBlock) else "columns" for block in blocks]
+    shifts = common + better * np.array([prior.gates[kind] for kind in kinds])
+    shifts[free] = adapted
     log_amplitudes = np.array([prior.final[block.name] for block in blocks]) + shifts
-    log_temperature = float(np.append(size, adaptation.temperature) @ prior.final_temperature)
+    log_temperature = float(np.append(size, temperature) @ prior.final_temperature)
     process = GaussianProcess(
         blocks=tuple(blocks),
         amplitudes=np.exp(np.clip(log_amplitudes, *_RANGE)),
@@ -231,8 +223,11 @@ def fit_process(
     return solve(process, Y, generator)
 
 
-def _sample(m: int, count: int, generator: np.random.Generator) -> NDArray[np.intp]:
-    return np.arange(m) if m <= count else np.sort(generator.choice(m, count, replace=False))
+def sample_rows(
+    rows: NDArray[np.intp], count: int, generator: np.random.Generator
+) -> NDArray[np.intp]:
+    """Return `count` of the rows, ascending; all if there are fewer."""
+    return rows if len(rows) <= count else np.sort(generator.choice(rows, count, replace=False))
 
 
 def _solve_exactly(
@@ -261,7 +256,7 @@ def _solve_inducing(
     Leave-one-out scores follow from the leverages. They count the leaves of trees that have seen a
     row, so they are slightly optimistic.
     """
-    chosen = _sample(len(Y), INDUCING_ROWS, generator)
+    chosen = sample_rows(process.index, INDUCING_ROWS, generator)
     all_rows, inducing = process.labelled, tuple(rows[chosen] for rows in process.labelled)
     A = process.kernel(inducing, inducing)
     A[np.diag_indices_from(A)] += 1e-8 * A.trace() / len(A)

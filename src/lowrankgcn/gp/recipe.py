@@ -156,17 +156,13 @@ def column_weights(
     owners : (d,) int array
         Column of every feature.
     """
-    m = len(classes)
-    counts = np.bincount(classes)
-    present = counts > 0
-    means = np.zeros((len(counts), rows.shape[1]))
-    np.add.at(means, classes, rows)
-    means[present] /= counts[present, None]
-    degrees = max(1, m - 1), max(1, m - int(present.sum()))
-    squares = (rows - rows.mean(axis=0)) ** 2, (rows - means[classes]) ** 2
+    m, counts = len(classes), np.bincount(classes)
+    means = np.eye(len(counts))[classes].T @ rows / np.maximum(counts, 1)[:, None]
+    offsets = rows - rows.mean(axis=0), rows - means[classes]
+    degrees = max(1, m - 1), max(1, m - int(np.count_nonzero(counts)))
     total, within = (
-        np.bincount(owners, part.sum(axis=0)).astype(np.float64) / freedom
-        for part, freedom in zip(squares, degrees, strict=True)
+        np.bincount(owners, (part**2).sum(axis=0)) / freedom
+        for part, freedom in zip(offsets, degrees, strict=True)
     )
     varying = total > 1e-12
-    return np.maximum(0.0, np.where(varying, 1.0 - within / np.where(varying, total, 1.0), 0.0))
+    return np.where(varying, np.maximum(0.0, 1.0 - within / np.where(varying, total, 1.0)), 0.0)

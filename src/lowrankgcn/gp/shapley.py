@@ -84,7 +84,7 @@ def shapley_values(
             np.put_along_axis(changes, columns, np.diff(path, axis=1), axis=1)
             values[k] = changes.mean(axis=0)
             half = len(columns) // 2
-            if not _all_orders(columns):
+            if columns.shape[1] >= 8 or len(columns) < math.factorial(columns.shape[1]):
                 one_pair |= half == 1
                 pairs = (changes[:half] + changes[half:]) / 2
                 variances[k] = pairs.var(axis=0, ddof=min(1, half - 1)) / half
@@ -101,11 +101,6 @@ def _orders(columns: Index, n_rows: int, generator: np.random.Generator) -> Inde
         return np.array(list(permutations(columns)), np.intp)
     half = np.array([generator.permutation(columns) for _ in range(max(1, count // 2))])
     return np.concatenate([half, half[:, ::-1]])
-
-
-def _all_orders(orders: Index) -> bool:
-    """Return whether these are all orders, so that nothing is left to chance."""
-    return orders.shape[1] < 8 and len(orders) == math.factorial(orders.shape[1])
 
 
 def _replaced(orders: Index, n_columns: int) -> NDArray[np.bool_]:

@@ -17,7 +17,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from lowrankgcn.gp.blocks import Views
 from lowrankgcn.gp.prior import Prior
-from lowrankgcn.gp.process import GaussianProcess
+from lowrankgcn.gp.process import GaussianProcess, sample_rows
 from lowrankgcn.gp.recipe import row_blocks
 from lowrankgcn.gp.views import FittedViews
 from lowrankgcn.operators import FloatArray
@@ -64,9 +64,12 @@ def choose_rows(
     """
     generator = np.random.default_rng(random_state)
     size = max(_POOL, 3 * k)
-    pool = _sample(candidates, size, generator)
-    others = _sample(np.arange(len(weights)), size, generator)
-    near, far = _rows(process, views, pool), _rows(process, views, others)
+    pool = sample_rows(candidates, size, generator)
+    others = sample_rows(np.arange(len(weights)), size, generator)
+    near, far = (
+        process.represent({name: rows[index] for name, rows in views.items()})
+        for index in (pool, others)
+    )
     C, D = process.kernel(near, near), process.kernel(far, near)
     if len(process.alpha):
         G = process.kernel(process.labelled, process.labelled)
@@ -119,13 +122,3 @@ def unfitted_process(views: FittedViews, labelled: Index, random_state: int) -> 
         temperature=1.0,
         factors=np.ones(2),
     )
-
-
-def _sample(rows: Index, count: int, generator: np.random.Generator) -> Index:
-    if len(rows) <= count:
-        return rows
-    return np.sort(generator.choice(rows, count, replace=False))
-
-
-def _rows(process: GaussianProcess, views: Views, index: Index) -> tuple[NDArray[np.float64], ...]:
-    return process.represent({name: rows[index] for name, rows in views.items()})

@@ -92,17 +92,9 @@ class RowViews:
         """Compute the views from the parts of rows."""
         views = {name: part for name, part in parts.items() if name != "codes"}
         for name, embedding in self.embeddings.items():
-            if name not in views:
-                views[name] = embedding.coordinates(self.source(name, parts))
+            if name not in views and self.features is not None:
+                views[name] = embedding.coordinates(_source(name, parts, self.features))
         return views
-
-    def source(self, name: str, parts: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-        """Return what a graph that was built from the features reads of rows."""
-        assert self.features is not None
-        unit = self.features.common_unit
-        if name == "neighbours":
-            return parts["standard"] if unit is None else parts["standard"] * unit
-        return parts["ranks" if name == "gaussian" else "codes"]
 
     @cached_property
     def owners(self) -> dict[str, NDArray[np.intp]]:
@@ -165,41 +157,50 @@ class FittedViews:
         -----
         O(n (d + r)) memory. The graph of neighbours dominates the time.
         """
-        if X is not None and given is not None and given.n_nodes != len(X):
-            raise invalid("graph", f"{len(X)} nodes, as many as rows", given.n_nodes)
-        X = None if X is None else Table.read(X, "X")
-        features = None if X is None else FittedTable.fit(X)
-        maps = RowViews(features, {}) if features is not None else None
-        parts = {} if maps is None else maps.parts(X)
-        views = {name: part for name, part in parts.items() if name != "codes"}
+        features: FittedTable | None = None
+        parts: dict[str, NDArray[Any]] = {}
         built: dict[str, tuple[Graph, int, Any]] = {}
-        if maps is not None and features is not None and features.used:
-            for name in graphs:
-                rows = maps.source(name, parts)
-                built[name] = _build(name, rows, features, rank, random_state)
+        if X is not None:
+            table = Table.read(X, "X")
+            if given is not None and given.n_nodes != len(table):
+                raise invalid("graph", f"{len(table)} nodes, as many as rows", given.n_nodes)
+            features = FittedTable.fit(table)
+            parts = features.read(table)
+            for name in graphs if features.used else ():
+                built[name] = _build(name, parts, features, rank, random_state)
         if given is not None:
             built["given"] = given, rank, None
+        views = {name: part for name, part in parts.items() if name != "codes"}
         embeddings: dict[str, Embedding] = {}
         pairs: dict[str, Eigenpairs] = {}
         for name, (graph, count, smoother) in built.items():
             report_progress(f"{name}: eigenpairs")
             options: Any = {"smoother": smoother, "tol": tol, "random_state": random_state}
             embedding, views[name], pairs[name] = Embedding.fit(graph, min(count, rank), **options)
-            extension = embedding.extension
-            if isinstance(extension.cross, TableCross) and name == "hypergraph":
-                extension = replace(extension, cross=replace(extension.cross, encoder=None))
+            cross = embedding.extension.cross
+            if name == "hypergraph" and isinstance(cross, TableCross):  # it reads codes
+                extension = replace(embedding.extension, cross=replace(cross, encoder=None))
                 embedding = replace(embedding, extension=extension)
-            if maps is not None and name in ("gaussian", "hypergraph"):
-                views[name] = embedding.coordinates(maps.source(name, parts))
+            if features is not None and name in ("gaussian", "hypergraph"):
+                views[name] = embedding.coordinates(_source(name, parts, features))
             embeddings[name] = embedding
         fitted = {name: graph for name, (graph, *_) in built.items()}
         return cls(RowViews(features, embeddings), views, fitted, pairs)
 
 
+def _source(name: str, parts: Mapping[str, NDArray[Any]], features: FittedTable) -> NDArray[Any]:
+    """Return what a graph that was built from the features reads of rows."""
+    if name == "neighbours":
+        unit = features.common_unit
+        return parts["standard"] if unit is None else parts["standard"] * unit
+    return parts["ranks" if name == "gaussian" else "codes"]
+
+
 def _build(
-    name: str, rows: NDArray[Any], features: FittedTable, rank: int, random_state: int
+    name: str, parts: Mapping[str, Any], features: FittedTable, rank: int, random_state: int
 ) -> tuple[Graph, int, Any]:
     """Build a graph of the features; return it with its rank and smoother."""
+    rows = _source(name, parts, features)
     if name == "hypergraph":
         return Hypergraph.from_encoder(features.encoder, rows), _HYPERGRAPH_RANK, None
     if name == "gaussian":

@@ -11,8 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
-from lowrankgcn.estimators import inputs as module
-from lowrankgcn.estimators.inputs import Inputs, PointInputs, TableInputs, project
+from lowrankgcn.estimators.gcn_setup import table_features
 from lowrankgcn.tables import Table, TableEncoder
 
 N = 300
@@ -35,32 +34,24 @@ def table(seed: int = 0) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("raw", [False, True])
-@pytest.mark.parametrize("kind", ["table", "points"])
-def test_projections(kind: str, raw: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sums over chunks equal those of the whole matrix of features."""
-    monkeypatch.setattr(module, "_CHUNK_ENTRIES", 1000)
-    rows: Any = Table.read(table().drop(columns="group"))
-    fitted: Inputs
-    if kind == "table":
-        fitted = TableInputs.fit(rows, TableEncoder.fit(rows), raw_features=raw)
-    else:
-        rows = rows["y"].as_floats("y")[:, None] * [[1.0, 3.0, 0.0]] + 1.0
-        fitted = PointInputs.fit(rows, raw_features=raw)
-    features = fitted.features(rows)
-    assert features.shape == (N, fitted.width)
+def test_projections(raw: bool) -> None:
+    """Products with sparse indicators and their means equal those with the matrix of features."""
+    rows = Table.read(table().drop(columns="group"))
+    features = table_features(rows, *TableEncoder.fit_transform(rows), raw=raw)
+    dense = features.to_dense()
+    assert dense.shape == features.matrix.shape
     U = np.random.default_rng(1).normal(size=(N, 11))
     for dtype, atol in ((np.float64, 1e-10), (np.float32, 1e-3)):
-        inner, squares = project(fitted, rows, U.astype(dtype))
+        inner = features.project(U.astype(dtype))
         assert inner.dtype == np.float64
-        assert_allclose(inner, U.T @ features, rtol=0, atol=atol)
-        assert squares == pytest.approx(np.square(features).sum(), rel=1e-12)
+        assert_allclose(inner, U.T @ dense, rtol=0, atol=atol)
 
 
 def test_features_of_a_table() -> None:
     """Centred indicators of values of two or more rows, then standard scores."""
     rows = table().drop(columns="group")
-    encoder = TableEncoder.fit(rows)
-    found = TableInputs.fit(Table.read(rows), encoder).features(rows)
+    read = Table.read(rows)
+    found = table_features(read, *TableEncoder.fit_transform(read)).to_dense()
     expected = []
     for name in ("c0", "c1", "c2", "c3", "identifier"):
         counts = rows[name].value_counts()
