@@ -18,7 +18,6 @@ from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns
 from lowrankgcn.files.column_choice import Kind
 from lowrankgcn.tables.cells import ColumnKind
-from lowrankgcn.tables.columns import Values
 
 
 def load_model(path: Path) -> tuple[SavedClassifier, Columns]:
@@ -60,14 +59,14 @@ def unknown_values(classifier: SavedClassifier, features: Any) -> dict[str, tupl
     """Count the cells of each column with values that the model was not fitted to; list these."""
     unknown = {}
     for column in _fitted_columns(classifier):
-        if not isinstance(column, Values) or column.values == (None,):
+        if column.limits is not None:
             continue
         cells = features[column.name].as_categories()
-        known = set(column.values)
+        places = column.positions(cells.values)
         new = {
             str(value): int(np.sum(cells.codes == k))
             for k, value in enumerate(cells.values)
-            if value not in known
+            if places[k] == len(column.values)
         }
         if any(new.values()):
             values = [value for value, times in new.items() if times]

@@ -28,7 +28,7 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.rows import take
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table, TableEncoder
-from lowrankgcn.tables.columns import Bins, Scores, Values
+from lowrankgcn.tables.columns import Scores
 
 # Relative spread up to which a column is constant.
 _CONSTANT = 1e-12
@@ -120,7 +120,7 @@ class TableInputs:
     scores: tuple[Scores, ...]
 
     def __post_init__(self) -> None:
-        binned = [column.name for column in self.encoder.columns if isinstance(column, Bins)]
+        binned = [column.name for column in self.encoder.columns if column.binned]
         if any(column.name not in binned for column in self.scores):
             raise invalid("scores", f"scores of columns among {binned}", "others")
         total = self.encoder.n_hyperedges
@@ -144,12 +144,10 @@ class TableInputs:
         scores = [
             Scores.fit(X[column.name], column.name, ranked=False)
             for column in columns
-            if isinstance(column, Bins)
+            if column.binned
         ]
         # Values of a single row do not generalise, and an identifier would give n columns.
-        means = np.concatenate(
-            [c.shares if isinstance(c, Values) else np.zeros(c.n_hyperedges) for c in columns]
-        )
+        means = np.concatenate([np.zeros(len(c.shares)) if c.binned else c.shares for c in columns])
         shown = np.flatnonzero(means * X.n_rows > 1.5)
         shown = shown if len(shown) or scores else np.flatnonzero(means)[:1]
         return cls(encoder, shown, means[shown], tuple(scores))

@@ -31,6 +31,9 @@ Value = str | int | float | bool
 Unit = Literal["datetime", "timedelta"]
 ColumnKind = Literal["number", "date", "category"]
 
+#: Texts of booleans; text files may spell them with capitals.
+BOOLEANS = ("true", "false")
+
 _NUMERIC = ("integer", "floating", "mixed-integer-float", "decimal")  # kinds of Python objects
 _SAFE_INTEGER = 2**53  # floats represent all integers up to here
 _CALENDAR = (-62_135_596_800_000_000, 253_402_300_799_999_999)  # years 1 to 9999 in microseconds
