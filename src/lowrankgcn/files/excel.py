@@ -47,59 +47,45 @@ def parse_excel(data: bytes) -> tuple[Any, list[str]]:
         from openpyxl import load_workbook
     except ImportError:
         raise ValueError(MISSING) from None
-    _check_archive(data)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), zipfile.ZipFile(io.BytesIO(data)) as archive:
             warnings.simplefilter("ignore")  # about formats and extensions, not about cells
+            _check_archive(archive, largest_result(len(data)))
             book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-            sheets = book.worksheets
-            rows = _rows(sheets[0])
-            names: list[Any] = next(rows, [])
-            cells = list(rows)
+            sheet, *others = book.worksheets
+            rows = list(_rows(sheet))
+            path = getattr(sheet, "_worksheet_path", "")
+            n_lost = len(_LOST.findall(archive.read(path))) if path in archive.namelist() else 0
     except _Refused:
         raise
-    except Exception as error:  # openpyxl raises errors of many types for damaged files
+    except Exception as error:  # zipfile and openpyxl raise errors of many types for damaged files
         raise ValueError(f"not a valid Excel workbook: {error or type(error).__name__}") from None
-    notes = []
-    if len(sheets) > 1:
-        others = ", ".join(repr(sheet.title) for sheet in sheets[1:])
-        notes.append(f"sheet {sheets[0].title!r} was read; the workbook also has {others}")
+    names, *cells = rows or [[]]
+    titles = ", ".join(repr(other.title) for other in others)
     n_errors = sum(value in _ERRORS for row in cells for value in row if isinstance(value, str))
-    if n_errors:
-        notes.append(f"cells with errors such as #N/A, taken as missing: {n_errors}")
-    n_lost = _count_lost(data, getattr(sheets[0], "_worksheet_path", ""))
-    if n_lost:
-        advice = "open and save the file in Excel"
-        notes.append(f"formulas without a stored result, taken as missing: {n_lost}; {advice}")
-    return _table(names, cells), notes
-
-
-def _count_lost(data: bytes, path: str) -> int:
-    """Return the number of formulas of a sheet without a stored result."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        return len(_LOST.findall(archive.read(path))) if path in archive.namelist() else 0
+    advice = "open and save the file in Excel"
+    notes = {
+        f"sheet {sheet.title!r} was read; the workbook also has {titles}": len(others),
+        f"cells with errors such as #N/A, taken as missing: {n_errors}": n_errors,
+        f"formulas without a stored result, taken as missing: {n_lost}; {advice}": n_lost,
+    }
+    return _table(names, cells), [note for note, count in notes.items() if count]
 
 
 class _Refused(ValueError):
     """Error for a workbook that openpyxl reads, but that is refused."""
 
 
-def _check_archive(data: bytes) -> None:
-    """Raise ValueError unless the archive is a workbook without entities, of limited size."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            parts, limit = archive.infolist(), largest_result(len(data))
-            if "xl/workbook.xml" not in archive.namelist():
-                raise _Refused("expected an Excel workbook, got another zip archive; unpack it")
-            if sum(part.file_size for part in parts) > limit:
-                raise _Refused(f"expected at most {limit} bytes in the workbook, got more")
-            for part in parts:
-                if _DECLARATION in archive.read(part).replace(b"\0", b""):
-                    raise _Refused(f"not a valid Excel workbook: a declaration in {part.filename}")
-    except _Refused:
-        raise
-    except Exception as error:  # zipfile raises errors of many types for damaged archives
-        raise ValueError(f"not a valid Excel workbook: {error or type(error).__name__}") from None
+def _check_archive(archive: zipfile.ZipFile, limit: int) -> None:
+    """Refuse an archive that is no workbook, has entities, or unpacks to more than `limit`."""
+    parts = archive.infolist()
+    if "xl/workbook.xml" not in archive.namelist():
+        raise _Refused("expected an Excel workbook, got another zip archive; unpack it")
+    if sum(part.file_size for part in parts) > limit:
+        raise _Refused(f"expected at most {limit} bytes in the workbook, got more")
+    for part in parts:
+        if _DECLARATION in archive.read(part).replace(b"\0", b""):
+            raise _Refused(f"not a valid Excel workbook: a declaration in {part.filename}")
 
 
 def _rows(sheet: Any) -> Any:
@@ -158,15 +144,14 @@ def write_excel(table: Any, sink: Any) -> None:
         from openpyxl.cell import WriteOnlyCell
     except ImportError:
         raise ValueError(MISSING) from None
-    for count, most, what in (
-        (table.num_rows + 1, _MOST_ROWS, "rows"),
-        (table.num_columns, _MOST_COLUMNS, "columns"),
-    ):
-        if count > most:
-            raise ValueError(
-                f"expected at most {most} {what} in a workbook, got {count}; {_ADVICE}"
-            )
-    columns = [[name, *_excel_values(table[name])] for name in table.column_names]
+    if table.num_rows >= _MOST_ROWS or table.num_columns > _MOST_COLUMNS:
+        expected = f"at most {_MOST_ROWS} rows and {_MOST_COLUMNS} columns in a workbook"
+        got = f"{table.num_rows + 1} and {table.num_columns}"
+        raise ValueError(f"expected {expected}, got {got}; {_ADVICE}")
+    columns = [
+        [name, *(v if _keeps(v) else as_text(v) for v in python_values(table[name]))]
+        for name in table.column_names
+    ]
     for text in (cell for column in columns for cell in column if isinstance(cell, str)):
         if len(text) > _LONGEST_TEXT or _UNWRITABLE.search(text):
             expected = f"texts of at most {_LONGEST_TEXT} characters without control characters"
@@ -188,12 +173,8 @@ def write_excel(table: Any, sink: Any) -> None:
     sink.write(buffer.getvalue())
 
 
-def _excel_values(column: Any) -> list[Any]:
-    """Return values that Excel keeps: what it does not is text."""
-    return [v if v is None or _keeps(v) else as_text(v) for v in python_values(column)]
-
-
 def _keeps(value: Any) -> bool:
+    """Return whether Excel keeps a value; others are written as texts."""
     if isinstance(value, datetime.datetime):
         return value.tzinfo is None and value >= _FIRST_DAY
     if isinstance(value, datetime.date):

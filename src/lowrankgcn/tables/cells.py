@@ -272,22 +272,22 @@ def _as_arrow(column: Any) -> Any:
 def _read_arrow(array: Any, name: object) -> Cells:
     """Read an Arrow array of texts, numbers, dates or booleans."""
     kind = array.type
-    missing = _numpy(array.is_null())
+    missing = as_numpy(array.is_null())
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        floats = _numpy(array.cast(pa.float64()))
+        floats = as_numpy(array.cast(pa.float64()))
         infinite = np.isinf(floats)
         if infinite.any():
             raise invalid(f"column {name!r}", "finite numbers", floats[infinite][0])
         return Cells(np.isnan(floats), floats)
     if pa.types.is_integer(kind):
         target = np.uint64 if pa.types.is_unsigned_integer(kind) else np.int64
-        return Cells(missing, _numpy(array.fill_null(0)).astype(target, copy=False))
+        return Cells(missing, as_numpy(array.fill_null(0)).astype(target, copy=False))
     if pa.types.is_temporal(kind):
         return _read_times(array, missing, name)
     if not pa.types.is_boolean(kind):
         array = array.cast(pa.large_string())  # texts of a column may exceed 2 GB
     encoded = array.dictionary_encode()
-    codes = _numpy(encoded.indices.fill_null(-1))
+    codes = as_numpy(encoded.indices.fill_null(-1))
     return Cells(missing, codes=codes, values=encoded.dictionary.to_pylist())
 
 
@@ -296,14 +296,14 @@ def _read_times(array: Any, missing: NDArray[np.bool_], name: object) -> Cells:
     kind = array.type
     if pa.types.is_time(kind):
         times = array.cast(pa.time64("us"), safe=False)
-        return Cells(missing, _numpy(times.cast(pa.int64()).fill_null(0)))
+        return Cells(missing, as_numpy(times.cast(pa.int64()).fill_null(0)))
     duration = pa.types.is_duration(kind)
     zone = kind.tz if pa.types.is_timestamp(kind) else None
     try:
         # Nanoseconds are rounded.
         exact = getattr(kind, "unit", "s") != "ns"
         times = array.cast(pa.duration("us") if duration else pa.timestamp("us", zone), safe=exact)
-        numbers = _numpy(times.cast(pa.int64()).fill_null(0))
+        numbers = as_numpy(times.cast(pa.int64()).fill_null(0))
     except pa.ArrowInvalid:  # not in 64 bits
         numbers = np.full(len(array), _CALENDAR[1] + 1)
     if duration:
@@ -313,6 +313,7 @@ def _read_times(array: Any, missing: NDArray[np.bool_], name: object) -> Cells:
     return Cells(missing, numbers, unit="datetime")
 
 
-def _numpy(array: Any) -> NDArray[Any]:
+def as_numpy(array: Any) -> NDArray[Any]:
+    """Return an Arrow array as a NumPy array."""
     values: NDArray[Any] = array.to_numpy(zero_copy_only=False)
     return values
