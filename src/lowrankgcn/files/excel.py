@@ -10,11 +10,10 @@ import zipfile
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lowrankgcn._format import shorten
 from lowrankgcn.files.decoding import largest_result
-from lowrankgcn.files.records import as_column, as_text, python_values
+from lowrankgcn.files.records import as_column, as_days, as_text, python_values
 
 MISSING = "Excel workbooks need openpyxl: pip install 'lowrankgcn[excel]'"
 
@@ -32,6 +31,14 @@ _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")  # not in XML
 _ADVICE = "write CSV or Parquet"
 
 
+def _openpyxl() -> Any:
+    try:
+        import openpyxl
+    except ImportError:
+        raise ValueError(MISSING) from None
+    return openpyxl
+
+
 def parse_excel(data: bytes) -> tuple[Any, list[str]]:
     """Parse the first sheet of a workbook as an Arrow table; also return notes.
 
@@ -43,10 +50,7 @@ def parse_excel(data: bytes) -> tuple[Any, list[str]]:
     ValueError
         If openpyxl is not installed, or the data are not a workbook, or are damaged.
     """
-    try:
-        from openpyxl import load_workbook
-    except ImportError:
-        raise ValueError(MISSING) from None
+    load_workbook = _openpyxl().load_workbook
     try:
         with warnings.catch_warnings(), zipfile.ZipFile(io.BytesIO(data)) as archive:
             warnings.simplefilter("ignore")  # about formats and extensions, not about cells
@@ -111,7 +115,7 @@ def _table(names: list[Any], rows: list[list[Any]]) -> Any:
         cells = [None if isinstance(c, str) and (not c or c in _ERRORS) else c for c in cells]
         if name or any(cell is not None for cell in cells):
             kept.append(name)
-            columns.append(_dates(as_column(cells)))
+            columns.append(as_days(as_column(cells)))
     if (len(names) == 1 < len(kept)) or kept.count("") > 1:
         named = ", ".join(map(repr, filter(None, kept)))
         raise ValueError(
@@ -119,15 +123,6 @@ def _table(names: list[Any], rows: list[list[Any]]) -> Any:
             f"{shorten(named)} for {len(kept)} columns; delete the rows above the column names"
         )
     return pa.table(columns, names=kept)
-
-
-def _dates(column: Any) -> Any:
-    """Return times as dates if all are at midnight."""
-    if pa.types.is_timestamp(column.type):
-        days = column.cast(pa.date32(), safe=False)
-        if pc.all(pc.equal(days.cast(column.type), column)).as_py():
-            return days
-    return column
 
 
 def write_excel(table: Any, sink: Any) -> None:
@@ -139,11 +134,7 @@ def write_excel(table: Any, sink: Any) -> None:
         If openpyxl is not installed, or a workbook cannot hold the table: too many rows or columns,
         too long texts, control characters.
     """
-    try:
-        from openpyxl import Workbook
-        from openpyxl.cell import WriteOnlyCell
-    except ImportError:
-        raise ValueError(MISSING) from None
+    openpyxl = _openpyxl()
     if table.num_rows >= _MOST_ROWS or table.num_columns > _MOST_COLUMNS:
         expected = f"at most {_MOST_ROWS} rows and {_MOST_COLUMNS} columns in a workbook"
         got = f"{table.num_rows + 1} and {table.num_columns}"
@@ -156,13 +147,13 @@ def write_excel(table: Any, sink: Any) -> None:
         if len(text) > _LONGEST_TEXT or _UNWRITABLE.search(text):
             expected = f"texts of at most {_LONGEST_TEXT} characters without control characters"
             raise ValueError(f"expected {expected} in a workbook, got another text; {_ADVICE}")
-    book = Workbook(write_only=True)
+    book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet("table")
 
     def cell_of(value: Any) -> Any:
         if not isinstance(value, str):
             return value
-        cell = WriteOnlyCell(sheet, value)
+        cell = openpyxl.cell.WriteOnlyCell(sheet, value)
         cell.data_type = "s"  # openpyxl takes "=1+1" for a formula and "#N/A" for an error
         return cell
 

@@ -108,22 +108,20 @@ class Hypergraph(Graph):
         matrix = binary_matrix(incidence, "incidence")
         self._store("incidence", MatrixFactor(matrix), matrix.sum(axis=0), weights, singletons)
 
-    def _store(
-        self, argument: str, incidence: Factor, sizes: Any, weights: Any, singletons: str
-    ) -> None:
+    def _store(self, name: str, factor: Factor, sizes: Any, weights: Any, singletons: str) -> None:
         """Set the fields, without empty hyperedges and perhaps without those of one node."""
-        if incidence.shape[0] < 1:
-            raise invalid(argument, "at least one row", f"shape {incidence.shape}")
+        if factor.shape[0] < 1:
+            raise invalid(name, "at least one row", f"shape {factor.shape}")
         least = 2 if choice(singletons, "singletons", ("keep", "drop")) == "drop" else 1
         kept = np.flatnonzero(sizes >= least)
-        if isinstance(incidence, MatrixFactor):
-            incidence = MatrixFactor(incidence.matrix[:, kept])
+        if isinstance(factor, MatrixFactor):
+            factor = MatrixFactor(factor.matrix[:, kept])
         elif len(kept) < len(sizes):
             lookup = np.full(len(sizes) + 1, len(kept))
             lookup[kept] = np.arange(len(kept))
-            incidence = CodeFactor(lookup[incidence.codes], len(kept))
+            factor = CodeFactor(lookup[factor.codes], len(kept))
         self._set(
-            incidence=incidence,
+            incidence=factor,
             hyperedge_weights=read_only(weight_array(weights, len(sizes))[kept]),
             hyperedge_sizes=read_only(sizes[kept].astype(np.int64)),
             hyperedge_names=tuple(map(str, kept)),
@@ -246,9 +244,8 @@ class Hypergraph(Graph):
             raise invalid("sets", "sets of node indices", repr(sets)[:100])
         arrays = (list(nodes) if isinstance(nodes, Iterable) else nodes for nodes in sets)
         members = [integer_array(one, f"sets[{k}]", ndim=1) for k, one in enumerate(arrays)]
-        rows = np.concatenate([[], *members]).astype(np.int64)
-        columns = np.repeat(np.arange(len(members)), list(map(len, members)))
-        pairs = np.stack([rows, columns])
+        numbers = np.repeat(np.arange(len(members)), list(map(len, members)))
+        pairs = np.stack([np.concatenate([[], *members]).astype(np.int64), numbers])
         return cls.from_hyperedge_index(pairs, n_hyperedges=len(members), **options)
 
     @classmethod
@@ -299,10 +296,7 @@ class Hypergraph(Graph):
         """Number of hyperedges that are not empty."""
         return self.incidence.shape[1]
 
-    @property
-    def max_rank(self) -> int:
-        """Number of hyperedges: W + S_H has at most this rank."""
-        return self.n_hyperedges
+    max_rank = n_hyperedges  # W + S_H has at most this rank
 
     @cached_property
     def loop_weights(self) -> FloatArray:
@@ -347,10 +341,8 @@ class Hypergraph(Graph):
 
     def is_built_from(self, X: Any) -> bool:
         """Return whether the table X has the same codes."""
-        if self.encoder is None:
-            return False
         try:
-            return super().is_built_from(self.encoder.transform(X))
+            return self.encoder is not None and super().is_built_from(self.encoder.transform(X))
         except ValueError:  # other columns
             return False
 
@@ -363,9 +355,8 @@ class Hypergraph(Graph):
     def affinity(self, *, tol: float = 1e-6, method: str = "auto") -> Affinity:
         """Return exact products with H W_E D_E^{-1} Hᵀ; `tol` and `method` have no effect."""
         scale = np.sqrt(self.hyperedge_weights / self.hyperedge_sizes)
-        operator = DiagonalPlusLowRank(
-            np.zeros(self.n_nodes), ScaledFactor(self.incidence, column_scale=scale)
-        )
+        factor = ScaledFactor(self.incidence, column_scale=scale)
+        operator = DiagonalPlusLowRank(np.zeros(self.n_nodes), factor)
         # Not d_H − s_H: the degree of an isolated node must be exactly zero.
         degrees = self.incidence @ (self.hyperedge_weights * (1 - 1 / self.hyperedge_sizes))
         return Affinity(operator, self.loop_weights, degrees, row_sums=self.node_degrees)

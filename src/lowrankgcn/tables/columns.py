@@ -106,8 +106,8 @@ class Encoding:
         if not most and not categories.ordered:
             kept.sort(key=lambda k: _sort_key(values[k]))
         shares = counts[kept] / max(1, len(cells))
-        found = tuple(values[k] for k in kept)
-        return cls(name, found, tuple(shares.tolist()), cells.unit, limits)
+        kept_values = tuple(values[k] for k in kept)
+        return cls(name, kept_values, tuple(shares.tolist()), cells.unit, limits)
 
     @property
     def binned(self) -> bool:
@@ -148,8 +148,8 @@ class Encoding:
             expected = f"{self.unit or 'plain'} values as at fitting"
             raise invalid(f"column {self.name!r}", expected, f"{cells.unit or 'plain'} values")
         cells = cells.as_categories()
-        places = self.positions([*cells.values, None])
-        return np.array(places, np.min_scalar_type(len(self.values)))[cells.codes]
+        places = np.array(self.positions([*cells.values, None]))
+        return np.asarray(places.astype(np.min_scalar_type(len(self.values)))[cells.codes])
 
 
 @saved

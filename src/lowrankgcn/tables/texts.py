@@ -217,16 +217,6 @@ class FileColumn:
         codes = np.append(places, -1)[cells.codes]
         return Cells(cells.missing, codes=codes, values=distinct.tolist(), ordered=True)
 
-    def as_arrow(self) -> Any:
-        """Return the cells as an Arrow array of integers, numbers, dates or times."""
-        cells = self.typed
-        values = cells.numbers
-        if cells.unit is not None:
-            values = values.view("M8[us]")
-            days = values.astype("M8[D]")
-            values = days if (days == values).all() else values
-        return pa.array(values, mask=cells.missing)
-
     def _at_codes(self, values: Any, unit: Unit | None) -> Cells:
         """Return cells with the meanings of their texts, an Arrow array of numbers."""
         missing = np.append(as_numpy(values.is_null()), True)[self.cells.codes]
