@@ -108,7 +108,7 @@ class Hypergraph(Graph):
         matrix = binary_matrix(incidence, "incidence")
         self._store("incidence", MatrixFactor(matrix), matrix.sum(axis=0), weights, singletons)
 
-    def _store(self, name: str, factor: Factor, sizes: Any, weights: Any, singletons: str) -> None:
+    def _store(self, name: str, factor: Any, sizes: Any, weights: Any, singletons: str) -> None:
         """Set the fields, without empty hyperedges and perhaps without those of one node."""
         if factor.shape[0] < 1:
             raise invalid(name, "at least one row", f"shape {factor.shape}")

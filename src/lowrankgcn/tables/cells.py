@@ -31,9 +31,6 @@ Value = str | int | float | bool
 Unit = Literal["datetime", "timedelta"]
 ColumnKind = Literal["number", "date", "category"]
 
-#: Texts of booleans; text files may spell them with capitals.
-BOOLEANS = ("true", "false")
-
 _NUMERIC = ("integer", "floating", "mixed-integer-float", "decimal")  # kinds of Python objects
 _SAFE_INTEGER = 2**53  # floats represent all integers up to here
 _CALENDAR = (-62_135_596_800_000_000, 253_402_300_799_999_999)  # years 1 to 9999 in microseconds
@@ -222,6 +219,18 @@ def spell(value: Value, unit: Unit | None) -> str:
     return str(value)
 
 
+def lower_boolean(value: Any) -> Any:
+    """Return "true" or "false" for booleans and their texts; other values as they are.
+
+    Text files may spell booleans with capitals.
+
+    >>> [lower_boolean(value) for value in (True, "FALSE", "Truth", None)]
+    ['true', 'false', 'Truth', None]
+    """
+    text = str(value).lower()
+    return text if text in ("true", "false") else value
+
+
 def spell_short(value: Value, unit: Unit | None) -> str:
     """Return a value as text, numbers with six digits."""
     return f"{value:.6g}" if unit is None and isinstance(value, float) else spell(value, unit)
@@ -294,23 +303,21 @@ def _read_arrow(array: Any, name: object) -> Cells:
 def _read_times(array: Any, missing: NDArray[np.bool_], name: object) -> Cells:
     """Read Arrow dates, times of day and durations as microseconds."""
     kind = array.type
-    if pa.types.is_time(kind):
-        times = array.cast(pa.time64("us"), safe=False)
-        return Cells(missing, as_numpy(times.cast(pa.int64()).fill_null(0)))
-    duration = pa.types.is_duration(kind)
-    zone = kind.tz if pa.types.is_timestamp(kind) else None
+    unit: Unit | None = None
+    target = pa.time64("us")
+    if pa.types.is_duration(kind):
+        target, unit = pa.duration("us"), "timedelta"
+    elif not pa.types.is_time(kind):
+        target, unit = pa.timestamp("us", getattr(kind, "tz", None)), "datetime"
     try:
-        # Nanoseconds are rounded.
-        exact = getattr(kind, "unit", "s") != "ns"
-        times = array.cast(pa.duration("us") if duration else pa.timestamp("us", zone), safe=exact)
-        numbers = as_numpy(times.cast(pa.int64()).fill_null(0))
+        exact = getattr(kind, "unit", "s") != "ns"  # nanoseconds are rounded
+        numbers = as_numpy(array.cast(target, safe=exact).cast(pa.int64()).fill_null(0))
     except pa.ArrowInvalid:  # not in 64 bits
         numbers = np.full(len(array), _CALENDAR[1] + 1)
-    if duration:
-        return Cells(missing, numbers, unit="timedelta")
-    if ((numbers < _CALENDAR[0]) | (numbers > _CALENDAR[1])).any():
+    outside = (numbers < _CALENDAR[0]) | (numbers > _CALENDAR[1])
+    if unit == "datetime" and outside.any():
         raise invalid(f"column {name!r}", "dates in the years 1 to 9999", "dates outside")
-    return Cells(missing, numbers, unit="datetime")
+    return Cells(missing, numbers, unit=unit)
 
 
 def as_numpy(array: Any) -> NDArray[Any]:

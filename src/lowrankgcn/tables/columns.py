@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn._validation import invalid
-from lowrankgcn.tables.cells import BOOLEANS, Cells, Name, Unit, Value, spell, spell_short
+from lowrankgcn.tables.cells import Cells, Name, Unit, Value, lower_boolean, spell, spell_short
 
 Binning = Literal["quantile", "uniform"]
 FloatArray = NDArray[np.float64]
@@ -131,12 +131,10 @@ class Encoding:
 
         Booleans are the same as their texts, which is how text files spell them.
         """
-        place = {plain: k for k, value in enumerate(self.values) for plain in _spellings(value)}
         none = len(self.values)
-        return [
-            next((place[plain] for plain in _spellings(value) if plain in place), none)
-            for value in values
-        ]
+        place = {lower_boolean(value): k for k, value in enumerate(self.values)}
+        place |= {value: k for k, value in enumerate(self.values)}
+        return [place[v] if v in place else place.get(lower_boolean(v), none) for v in values]
 
     def encode(self, cells: Cells) -> NDArray[Any]:
         """Return the position of every cell in `values`, their number for none."""
@@ -258,12 +256,6 @@ def _binned(cells: Cells, limits: Sequence[float]) -> Cells:
         places = np.searchsorted(np.asarray(limits), cells.numbers, side="left")
     places[cells.missing] = -1
     return Cells(cells.missing, codes=places, values=[*range(len(limits) + 1)], ordered=True)
-
-
-def _spellings(value: Value | None) -> tuple[Any, ...]:
-    """Return a value, and the lower-case text of a boolean or of its text."""
-    text = str(value).lower()
-    return (value, text) if text in BOOLEANS else (value,)
 
 
 def _sort_key(value: Value | None) -> tuple[bool, bool, Any]:

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from lowrankgcn.tables.cells import BOOLEANS, Cells, ColumnKind, Unit, as_numpy, spell
+from lowrankgcn.tables.cells import Cells, ColumnKind, Unit, as_numpy, lower_boolean, spell
 from lowrankgcn.tables.dates import DateOrder, Dates, are_dates, parse_dates
 
 #: Texts that mean a missing cell in a column whose other cells are numbers or dates.
@@ -266,11 +266,9 @@ class FileColumn:
 
 def spelled(categories: Cells) -> list[str]:
     """Return the values of categories as text files spell them."""
-    unit = categories.unit
-    return [
-        spell(value, unit).lower() if isinstance(value, bool) else spell(value, unit)
-        for value in categories.values
-    ]
+    texts = (spell(value, categories.unit) for value in categories.values)
+    pairs = zip(texts, categories.values, strict=True)
+    return [text.lower() if isinstance(value, bool) else text for text, value in pairs]
 
 
 def lower_booleans(texts: Any) -> NDArray[Any]:
@@ -279,8 +277,7 @@ def lower_booleans(texts: Any) -> NDArray[Any]:
     >>> lower_booleans(["True", "FALSE", "Truth", None]).tolist()
     ['true', 'false', 'Truth', None]
     """
-    lower = {text: text.lower() for text in texts if str(text).lower() in BOOLEANS}
-    return np.array([lower.get(text, text) for text in texts], dtype=object)
+    return np.array([lower_boolean(text) for text in texts], dtype=object)
 
 
 def _formatted(decimal: str) -> str:
