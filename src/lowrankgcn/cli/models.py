@@ -59,7 +59,7 @@ def unknown_values(classifier: SavedClassifier, features: Any) -> dict[str, tupl
     """Count the cells of each column with values that the model was not fitted to; list these."""
     unknown = {}
     for column in _fitted_columns(classifier):
-        if column.limits is not None:
+        if column.limits is not None or column.values == (None,):
             continue
         cells = features[column.name].as_categories()
         places = column.positions(cells.values)
