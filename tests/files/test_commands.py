@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
+import lowrankgcn as lg
 from lowrankgcn.files import read_file, write_file
 from tests.cli.commands import call
 from tests.files.test_words import reviews
@@ -77,3 +79,19 @@ def test_refusals(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert message in printed
         assert len(printed.splitlines()) == 1
         assert not (folder / out).exists()
+
+
+def test_booleans_of_a_model_fitted_in_python(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pd.DataFrame({"flag": [True, False] * 20, "size": np.arange(40.0) % 7})
+    classes = np.where(frame["flag"], "a", "b")
+    classifier = lg.SpectralGPClassifier(random_state=0).fit(frame, classes)
+    lg.save(classifier, tmp_path / "model")
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    assert call(*_predict(tmp_path, "new.csv", "out.csv")) == 0
+    assert "flag" not in capsys.readouterr().err
+    found = read_file(tmp_path / "out.csv").frame
+    expected = classifier.predict_proba(frame).max(axis=1)
+    assert found["prediction"].tolist() == classes.tolist()
+    np.testing.assert_allclose(found["probability"].astype(float), expected, atol=1e-6)

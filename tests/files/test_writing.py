@@ -207,8 +207,11 @@ class TestExcel:
     def test_limits(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path = tmp_path / "t.xlsx"
         for frame, message in (
-            (pd.DataFrame({"a": np.zeros(1_048_576)}), "at most 1048576 rows in a workbook, got"),
-            (pd.DataFrame(np.zeros((1, 16_385))).add_prefix("c"), "at most 16384 columns"),
+            (
+                pd.DataFrame({"a": np.zeros(1_048_576)}),
+                "at most 1048576 rows and 16384 columns",
+            ),
+            (pd.DataFrame(np.zeros((1, 16_385))).add_prefix("c"), "and 16384 columns"),
             (pd.DataFrame({"a": ["x" * 32_768]}), "at most 32767 characters"),
             (pd.DataFrame({"a": ["\x01"]}), "without control characters"),
         ):

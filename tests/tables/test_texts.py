@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowrankgcn.tables import Cells
+from lowrankgcn.tables.columns import Encoding
 from lowrankgcn.tables.texts import FileColumn
 
 
@@ -105,7 +106,7 @@ class TestKind:
                 assert "finite" in str(error)
                 continue
             right, present, other, share = cells.parsed("number")
-            assert kind != "number" or cells._plain is not None or (other, share) == (None, 1)
+            assert kind != "number" or not cells.formatted or (other, share) == (None, 1)
             assert right <= present
             assert np.isfinite(numbers(cells, unreadable_as_missing=True)).sum() <= len(texts)
 
@@ -224,3 +225,15 @@ class TestKind:
         nested = pa.array([[1], [2]])
         with pytest.raises(ValueError, match="'x': expected texts, numbers or dates, got list"):
             Cells.read(nested, "x")
+
+
+def test_booleans_are_the_same_in_files_and_frames() -> None:
+    flags = [True, False, True, False]
+    files = [FileColumn.read(pd.Series(texts)) for texts in (list("ab"), ["True", "FALSE"])]
+    other, flag = (column.as_categories() for column in files)
+    for fitted in (pd.Series(flags), pd.Series(flags, dtype=object), pd.Series(["true", "false"])):
+        column = Encoding.fit(Cells.read(fitted, "x"), "x")
+        assert column.encode(flag).tolist() == column.encode(Cells.read(fitted[:2], "x")).tolist()
+        assert column.encode(other).tolist() == [2, 2]
+    numbers = Encoding.fit(Cells.read(pd.Series([0, 1]), "x"), "x")
+    assert numbers.encode(Cells.read(pd.Series(flags), "x")).tolist() == [1, 0, 1, 0]

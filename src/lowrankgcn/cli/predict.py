@@ -134,14 +134,14 @@ def model_columns(path: Path, classifier: SavedClassifier) -> Columns:
 
 def _unknown_values(classifier: SavedClassifier, features: Table) -> dict[str, dict[str, int]]:
     """Count the cells of each column and value that the model was not fitted to."""
-    from lowrankgcn.tables.columns import Values
-
     unknown = {}
     for column in _fitted_columns(classifier):
-        if isinstance(column, Values) and column.values != (None,):
-            known, cells = set(column.values), features[column.name].as_categories()
-            counts = ((v, int((cells.codes == k).sum())) for k, v in enumerate(cells.values))
-            unknown[str(column.name)] = {str(v): n for v, n in counts if n and v not in known}
+        if column.limits is None and column.values != (None,):
+            cells = features[column.name].as_categories()
+            places = enumerate(column.positions(cells.values))
+            new = [k for k, place in places if place == len(column.values)]
+            counts = {str(cells.values[k]): int((cells.codes == k).sum()) for k in new}
+            unknown[str(column.name)] = {value: n for value, n in counts.items() if n}
     return {name: counts for name, counts in unknown.items() if counts}
 
 

@@ -46,7 +46,7 @@ from lowrankgcn.spectral.filters import Linear, RegularizedInverse
 from lowrankgcn.spectral.kernel import Kernel, kernel, low_rank_kernels
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.tables import Table, TableEncoder
-from lowrankgcn.tables.columns import Bins, Scores, Values
+from lowrankgcn.tables.columns import Scores
 
 _NEIGHBOURS = 10
 _BANDWIDTHS, _SAMPLE = 2.0, 2000  # median distances to the tenth neighbour, among so many points
@@ -130,12 +130,10 @@ def table_features(
     total, columns = encoder.n_hyperedges, encoder.columns
     if not total:
         raise invalid("X", "a cell that is not missing", "missing cells only")
-    binned = [] if raw else [column.name for column in columns if isinstance(column, Bins)]
+    binned = [] if raw else [column.name for column in columns if column.binned]
     shown, means = np.arange(total), np.zeros(total)
     if not raw:
-        means = np.concatenate(
-            [c.shares if isinstance(c, Values) else np.zeros(c.n_hyperedges) for c in columns]
-        )
+        means = np.concatenate([np.zeros(len(c.shares)) if c.binned else c.shares for c in columns])
         # Values of a single row do not generalise, and an identifier would give n columns.
         shown = np.flatnonzero(means * len(table) > 1.5)
         shown = shown if len(shown) or binned else np.flatnonzero(means)[:1]

@@ -1,8 +1,8 @@
 """Tables in files.
 
-``reading`` and ``writing`` keep every cell as spelled in the file; ``delimited``, ``records`` and
-``excel`` parse the formats. ``cells`` detects whether a column holds numbers, dates or categories,
-``words`` finds the words of free text, and ``columns`` chooses the features.
+``reading`` and ``writing`` keep every cell as spelled in the file; ``decoding``, ``delimited``,
+``records`` and ``excel`` parse the formats. ``column_choice`` chooses the features, and
+``row_matching`` finds rows again after a table was edited.
 """
 
 from lowrankgcn.files.column_choice import Columns, choose_columns, read_texts

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, final
@@ -106,15 +107,6 @@ class Columns:
         if texts != set(self.words) or not all(self.words.values()):
             raise invalid("words", "words of every text column", repr(self.words)[:100])
 
-    @property
-    def feature_columns(self) -> dict[str, str]:
-        """Column of the table for every column of :meth:`features`."""
-        return {
-            feature: name
-            for name in self.used
-            for feature in (self._word_names(name) if name in self.words else (name,))
-        }
-
     def column_sums(self, shares: Mapping[str, float]) -> dict[str, float]:
         """Add up the shares of features, such as words, that belong to one column; largest first.
 
@@ -125,10 +117,10 @@ class Columns:
         >>> columns.column_sums({"note: good": 0.5, "note: bad": 0.25})
         {'note': 0.75}
         """
-        columns, total = self.feature_columns, dict[str, float]()
+        column_of = {word: name for name in self.words for word in self._word_names(name)}
+        total: dict[str, float] = defaultdict(float)
         for name, share in shares.items():
-            column = columns.get(name, name)
-            total[column] = total.get(column, 0.0) + share
+            total[column_of.get(name, name)] += share
         return dict(sorted(total.items(), key=lambda pair: -pair[1]))
 
     def _word_names(self, name: str) -> list[str]:
@@ -161,9 +153,9 @@ class Columns:
         typed: dict[str, Cells] = {}
         for name, kind in self.used.items():
             column = FileColumn(table[name], "," if name in self.decimal_commas else decimal)
+            missing = name in self.unreadable_as_missing
             with prefix_errors(f"column {name!r}"):
                 if kind == "number":
-                    missing = name in self.unreadable_as_missing
                     column = column.with_its_decimal()
                     typed[name] = column.as_numbers(unreadable_as_missing=missing)
                 elif kind == "date":
@@ -273,10 +265,7 @@ def choose_columns(
     options = {"drop": drop, "categorical": categorical, "numeric": numeric, "text": text}
     named = {option: tuple(names) for option, names in options.items()}
     check_names(table.names, target, named)
-    used: dict[str, Kind] = {}
-    left_out: dict[str, Reason] = {}
-    words: dict[str, tuple[str, ...]] = {}
-    dates: dict[str, DateOrder] = {}
+    columns = Columns(target, {}, {})
     unreadable_as_missing: list[str] = []
     decimal_commas: list[str] = []
     notes: list[str] = []
@@ -284,53 +273,45 @@ def choose_columns(
         if name == target:
             continue
         if name in named["drop"]:
-            left_out[name] = "dropped"
+            columns.left_out[name] = "dropped"
             continue
-        column = FileColumn(table[name], decimal)
-        own_notes: list[str | None] = []
+        kind = next((kind for kind, option in _OPTIONS.items() if name in named[option]), None)
+        guesses: list[str | None] = []
         with prefix_errors(f"column {name!r}"):
-            column = column.with_its_decimal()
-            kind = next((kind for kind, option in _OPTIONS.items() if name in named[option]), None)
+            column = FileColumn(table[name], decimal).with_its_decimal()
             if kind == "number":
-                own_notes.append(note := _unreadable_note(column))
+                guesses.append(note := _unreadable_note(column))
                 unreadable_as_missing += [name] if note else []
                 column.as_numbers(unreadable_as_missing=note is not None)
             elif kind == "text" or (
                 kind is None and column.kind == "category" and is_free_text(column.cells)
             ):
                 taken = {str(one).removeprefix(f"{name}: ") for one in table.names}
-                if frequent := find_words(column.cells.as_categories(), taken):
-                    kind, words[name] = "text", frequent
+                if words := find_words(column.cells.as_categories(), taken):
+                    kind, columns.words[name] = "text", words
                 elif kind == "text":
                     raise ValueError("expected words that occur in several rows, got none")
             if kind is None:
                 reason = _reason(column, name)
-                own_notes.append(_mixed_note(column, reason is None, name))
+                guesses.append(_mixed_note(column, reason is None, name))
                 if reason is not None:
-                    left_out[name] = reason
-            if name not in left_out:
-                used[name] = kind or column.kind
-                if used[name] == "number":
+                    columns.left_out[name] = reason
+            if name not in columns.left_out:
+                columns.used[name] = kind = kind or column.kind
+                if kind == "number":
                     decimal_commas += [name] if column.decimal != decimal else []
-                    own_notes.append(_comma_note(column, decimal))
-                elif used[name] == "date" and column.dates and column.dates.order:
-                    dates[name] = column.dates.order
-                    own_notes.append(_date_note(column.dates))
-        notes += [f"column {name!r}: {note}" for note in own_notes if note]
-    if not used and not allow_no_features:
-        why = ", ".join(f"{name!r} is left out ({reason})" for name, reason in left_out.items())
+                    guesses.append(_comma_note(column, decimal))
+                elif kind == "date" and column.dates and column.dates.order:
+                    columns.dates[name] = column.dates.order
+                    guesses.append(_date_note(column.dates))
+        notes += [f"column {name!r}: {guess}" for guess in guesses if guess]
+    if not columns.used and not allow_no_features:
+        left_out = columns.left_out.items()
+        why = ", ".join(f"{name!r} is left out ({reason})" for name, reason in left_out)
         got = f"none: {why}" if why else "none"
         raise ValueError(f"expected a feature column besides {target!r}, got {got}")
-    return Columns(
-        target,
-        used,
-        left_out,
-        words,
-        dates,
-        tuple(unreadable_as_missing),
-        tuple(decimal_commas),
-        tuple(notes),
-    )
+    chosen = tuple(unreadable_as_missing), tuple(decimal_commas), tuple(notes)
+    return Columns(target, columns.used, columns.left_out, columns.words, columns.dates, *chosen)
 
 
 def read_texts(frame: pd.DataFrame, column: str) -> Any:
@@ -378,20 +359,12 @@ def _reason(column: FileColumn, name: str) -> Reason | None:
     if not column.whole or column.formatted or n_distinct < len(column.cells):
         return None
     numbers = column.typed.numbers
-    return "identifier" if _is_named_like_identifier(name) or _counts(numbers) else None
-
-
-def _counts(numbers: Any) -> bool:
-    """Return whether different integers number the rows: consecutive, ascending or descending."""
     ascending = numbers[1:] > numbers[:-1]
     consecutive = int(numbers.max()) - int(numbers.min()) == len(numbers) - 1
-    return bool(consecutive or ascending.all() or not ascending.any())
-
-
-def _is_named_like_identifier(name: str) -> bool:
-    """Return whether a word of a column name, such as customer_id or rowId, says identifier."""
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", str(name)).lower()
-    return not _IDENTIFIER_WORDS.isdisjoint(re.findall(r"[^\W\d_]+", words))
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name).lower()  # rowId
+    named = not _IDENTIFIER_WORDS.isdisjoint(re.findall(r"[^\W\d_]+", words))
+    numbered = consecutive or ascending.all() or not ascending.any()
+    return "identifier" if named or numbered else None
 
 
 def _unreadable_note(column: FileColumn) -> str | None:
@@ -405,13 +378,14 @@ def _unreadable_note(column: FileColumn) -> str | None:
 
 def _mixed_note(column: FileColumn, used: bool, name: str) -> str | None:
     """Return a note if nearly all cells, but not all, are numbers or dates."""
-    for kind in ("number", "date") if column.kind == "category" else ():
+    use = "it is used as categories" if used else "it is left out"
+    advices: dict[Literal["number", "date"], str] = {
+        "number": f"--numeric {name!r} reads other cells as missing",
+        "date": "correct the other cells to use it as dates",
+    }
+    for kind, advice in advices.items() if column.kind == "category" else ():
         parsed, present, other, share = column.parsed(kind)
         if other is not None and parsed >= _MIXED_SHARE * present and share > 0.5:
-            use = "it is used as categories" if used else "it is left out"
-            advice = f"--numeric {name!r} reads other cells as missing"
-            if kind == "date":
-                advice = "correct the other cells to use it as dates"
             return f"{parsed} of {present} cells are {kind}s, {other!r} is not; {use} ({advice})"
     return None
 

@@ -10,11 +10,10 @@ import zipfile
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lowrankgcn._format import shorten
 from lowrankgcn.files.decoding import largest_result
-from lowrankgcn.files.records import as_column, as_text, python_values
+from lowrankgcn.files.records import as_column, as_days, as_text, python_values
 
 MISSING = "Excel workbooks need openpyxl: pip install 'lowrankgcn[excel]'"
 
@@ -32,6 +31,14 @@ _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")  # not in XML
 _ADVICE = "write CSV or Parquet"
 
 
+def _openpyxl() -> Any:
+    try:
+        import openpyxl
+    except ImportError:
+        raise ValueError(MISSING) from None
+    return openpyxl
+
+
 def parse_excel(data: bytes) -> tuple[Any, list[str]]:
     """Parse the first sheet of a workbook as an Arrow table; also return notes.
 
@@ -43,63 +50,46 @@ def parse_excel(data: bytes) -> tuple[Any, list[str]]:
     ValueError
         If openpyxl is not installed, or the data are not a workbook, or are damaged.
     """
+    load_workbook = _openpyxl().load_workbook
     try:
-        from openpyxl import load_workbook
-    except ImportError:
-        raise ValueError(MISSING) from None
-    _check_archive(data)
-    try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), zipfile.ZipFile(io.BytesIO(data)) as archive:
             warnings.simplefilter("ignore")  # about formats and extensions, not about cells
+            _check_archive(archive, largest_result(len(data)))
             book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-            sheets = book.worksheets
-            rows = _rows(sheets[0])
-            names: list[Any] = next(rows, [])
-            cells = list(rows)
+            sheet, *others = book.worksheets
+            rows = list(_rows(sheet))
+            path = getattr(sheet, "_worksheet_path", "")
+            n_lost = len(_LOST.findall(archive.read(path))) if path in archive.namelist() else 0
     except _Refused:
         raise
-    except Exception as error:  # openpyxl raises errors of many types for damaged files
+    except Exception as error:  # zipfile and openpyxl raise errors of many types for damaged files
         raise ValueError(f"not a valid Excel workbook: {error or type(error).__name__}") from None
-    notes = []
-    if len(sheets) > 1:
-        others = ", ".join(repr(sheet.title) for sheet in sheets[1:])
-        notes.append(f"sheet {sheets[0].title!r} was read; the workbook also has {others}")
+    names, *cells = rows or [[]]
+    titles = ", ".join(repr(other.title) for other in others)
     n_errors = sum(value in _ERRORS for row in cells for value in row if isinstance(value, str))
-    if n_errors:
-        notes.append(f"cells with errors such as #N/A, taken as missing: {n_errors}")
-    n_lost = _count_lost(data, getattr(sheets[0], "_worksheet_path", ""))
-    if n_lost:
-        advice = "open and save the file in Excel"
-        notes.append(f"formulas without a stored result, taken as missing: {n_lost}; {advice}")
-    return _table(names, cells), notes
-
-
-def _count_lost(data: bytes, path: str) -> int:
-    """Return the number of formulas of a sheet without a stored result."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        return len(_LOST.findall(archive.read(path))) if path in archive.namelist() else 0
+    advice = "open and save the file in Excel"
+    notes = {
+        f"sheet {sheet.title!r} was read; the workbook also has {titles}": len(others),
+        f"cells with errors such as #N/A, taken as missing: {n_errors}": n_errors,
+        f"formulas without a stored result, taken as missing: {n_lost}; {advice}": n_lost,
+    }
+    return _table(names, cells), [note for note, count in notes.items() if count]
 
 
 class _Refused(ValueError):
     """Error for a workbook that openpyxl reads, but that is refused."""
 
 
-def _check_archive(data: bytes) -> None:
-    """Raise ValueError unless the archive is a workbook without entities, of limited size."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            parts, limit = archive.infolist(), largest_result(len(data))
-            if "xl/workbook.xml" not in archive.namelist():
-                raise _Refused("expected an Excel workbook, got another zip archive; unpack it")
-            if sum(part.file_size for part in parts) > limit:
-                raise _Refused(f"expected at most {limit} bytes in the workbook, got more")
-            for part in parts:
-                if _DECLARATION in archive.read(part).replace(b"\0", b""):
-                    raise _Refused(f"not a valid Excel workbook: a declaration in {part.filename}")
-    except _Refused:
-        raise
-    except Exception as error:  # zipfile raises errors of many types for damaged archives
-        raise ValueError(f"not a valid Excel workbook: {error or type(error).__name__}") from None
+def _check_archive(archive: zipfile.ZipFile, limit: int) -> None:
+    """Refuse an archive that is no workbook, has entities, or unpacks to more than `limit`."""
+    parts = archive.infolist()
+    if "xl/workbook.xml" not in archive.namelist():
+        raise _Refused("expected an Excel workbook, got another zip archive; unpack it")
+    if sum(part.file_size for part in parts) > limit:
+        raise _Refused(f"expected at most {limit} bytes in the workbook, got more")
+    for part in parts:
+        if _DECLARATION in archive.read(part).replace(b"\0", b""):
+            raise _Refused(f"not a valid Excel workbook: a declaration in {part.filename}")
 
 
 def _rows(sheet: Any) -> Any:
@@ -125,7 +115,7 @@ def _table(names: list[Any], rows: list[list[Any]]) -> Any:
         cells = [None if isinstance(c, str) and (not c or c in _ERRORS) else c for c in cells]
         if name or any(cell is not None for cell in cells):
             kept.append(name)
-            columns.append(_dates(as_column(cells)))
+            columns.append(as_days(as_column(cells)))
     if (len(names) == 1 < len(kept)) or kept.count("") > 1:
         named = ", ".join(map(repr, filter(None, kept)))
         raise ValueError(
@@ -133,15 +123,6 @@ def _table(names: list[Any], rows: list[list[Any]]) -> Any:
             f"{shorten(named)} for {len(kept)} columns; delete the rows above the column names"
         )
     return pa.table(columns, names=kept)
-
-
-def _dates(column: Any) -> Any:
-    """Return times as dates if all are at midnight."""
-    if pa.types.is_timestamp(column.type):
-        days = column.cast(pa.date32(), safe=False)
-        if pc.all(pc.equal(days.cast(column.type), column)).as_py():
-            return days
-    return column
 
 
 def write_excel(table: Any, sink: Any) -> None:
@@ -153,31 +134,26 @@ def write_excel(table: Any, sink: Any) -> None:
         If openpyxl is not installed, or a workbook cannot hold the table: too many rows or columns,
         too long texts, control characters.
     """
-    try:
-        from openpyxl import Workbook
-        from openpyxl.cell import WriteOnlyCell
-    except ImportError:
-        raise ValueError(MISSING) from None
-    for count, most, what in (
-        (table.num_rows + 1, _MOST_ROWS, "rows"),
-        (table.num_columns, _MOST_COLUMNS, "columns"),
-    ):
-        if count > most:
-            raise ValueError(
-                f"expected at most {most} {what} in a workbook, got {count}; {_ADVICE}"
-            )
-    columns = [[name, *_excel_values(table[name])] for name in table.column_names]
+    openpyxl = _openpyxl()
+    if table.num_rows >= _MOST_ROWS or table.num_columns > _MOST_COLUMNS:
+        expected = f"at most {_MOST_ROWS} rows and {_MOST_COLUMNS} columns in a workbook"
+        got = f"{table.num_rows + 1} and {table.num_columns}"
+        raise ValueError(f"expected {expected}, got {got}; {_ADVICE}")
+    columns = [
+        [name, *(v if _keeps(v) else as_text(v) for v in python_values(table[name]))]
+        for name in table.column_names
+    ]
     for text in (cell for column in columns for cell in column if isinstance(cell, str)):
         if len(text) > _LONGEST_TEXT or _UNWRITABLE.search(text):
             expected = f"texts of at most {_LONGEST_TEXT} characters without control characters"
             raise ValueError(f"expected {expected} in a workbook, got another text; {_ADVICE}")
-    book = Workbook(write_only=True)
+    book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet("table")
 
     def cell_of(value: Any) -> Any:
         if not isinstance(value, str):
             return value
-        cell = WriteOnlyCell(sheet, value)
+        cell = openpyxl.cell.WriteOnlyCell(sheet, value)
         cell.data_type = "s"  # openpyxl takes "=1+1" for a formula and "#N/A" for an error
         return cell
 
@@ -188,12 +164,8 @@ def write_excel(table: Any, sink: Any) -> None:
     sink.write(buffer.getvalue())
 
 
-def _excel_values(column: Any) -> list[Any]:
-    """Return values that Excel keeps: what it does not is text."""
-    return [v if v is None or _keeps(v) else as_text(v) for v in python_values(column)]
-
-
 def _keeps(value: Any) -> bool:
+    """Return whether Excel keeps a value; others are written as texts."""
     if isinstance(value, datetime.datetime):
         return value.tzinfo is None and value >= _FIRST_DAY
     if isinstance(value, datetime.date):

@@ -239,7 +239,7 @@ def _find_files(path: Any) -> tuple[list[str], str]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Contents:
+class _File:
     """An Arrow table and how it was written."""
 
     table: Any
@@ -252,24 +252,23 @@ class _Contents:
 def _read(path: str, format: Format | None, encoding: str | None, delimiter: str | None) -> Any:
     data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     with prefix_errors("standard input" if path == "-" else path):
-        name = path.lower()
-        stem, ending = os.path.splitext(name)
-        name = stem if ending in COMPRESSIONS else name
-        contents = _parse(unpack(data), format, os.path.splitext(name)[1], encoding, delimiter)
-        _check(contents.table)
-        return contents
+        stem, ending = os.path.splitext(path.lower())
+        ending = os.path.splitext(stem)[1] if ending in COMPRESSIONS else ending
+        file = _parse(unpack(data), format or SUFFIXES.get(ending), encoding, delimiter)
+        _check(file.table)
+        return file
 
 
 def _parse(
-    data: bytes, format: Format | None, ending: str, encoding: str | None, delimiter: str | None
-) -> _Contents:
+    data: bytes, format: Format | None, encoding: str | None, delimiter: str | None
+) -> _File:
     if not data or data.isspace():
         raise ValueError("the file is empty")
     for start, meaning in _OTHERS.items():
         if data.startswith(start):
             raise ValueError(f"expected a table, got {meaning}")
     magic = next((kind for start, kind in _MAGIC.items() if data.startswith(start)), None)
-    format = magic or format or SUFFIXES.get(ending)
+    format = magic or format
     if format in _BINARY:
         for option, given in (("encoding", encoding), ("delimiter", delimiter)):
             if given is not None:
@@ -280,16 +279,16 @@ def _parse(
     if format is None and delimiter is None and text.lstrip()[:2] in (b'{"', b"[{"):
         format = "jsonl"
     if format in ("json", "jsonl"):
-        return _Contents(parse_json(text), format, ",", encoding, notes)
+        return _File(parse_json(text), format, ",", encoding, notes)
     table, delimiter = parse_delimited(text, delimiter or ("\t" if format == "tsv" else None))
     format = format or ("tsv" if delimiter == "\t" else "csv")
-    return _Contents(table, format, delimiter, encoding, notes)
+    return _File(table, format, delimiter, encoding, notes)
 
 
-def _parse_binary(data: bytes, format: Format) -> _Contents:
+def _parse_binary(data: bytes, format: Format) -> _File:
     if format == "excel":
         table, found = parse_excel(data)
-        return _Contents(table, format, notes=tuple(found))
+        return _File(table, format, notes=tuple(found))
     source = pa.BufferReader(data)
     try:
         if format == "parquet":
@@ -302,7 +301,7 @@ def _parse_binary(data: bytes, format: Format) -> _Contents:
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         reason = str(error).strip().splitlines()[0].removeprefix(_ARROW)
         raise ValueError(f"not a valid {_BINARY[format]} file: {reason}") from None
-    return _Contents(table.replace_schema_metadata(None), format)  # pandas would parse it
+    return _File(table.replace_schema_metadata(None), format)  # pandas would parse it
 
 
 def _joined(tables: list[Any], paths: list[str]) -> Any:
@@ -331,8 +330,6 @@ def _check(table: Any) -> None:
         raise ValueError(f"expected unique column names, got several columns named {repeated[0]!r}")
     for field in table.schema:
         if pa.types.is_nested(field.type):
-            raise ValueError(
-                f"column {field.name!r}: expected one value per cell, got {field.type}"
-            )
-    if not table.num_columns or not table.num_rows:
+            raise invalid(f"column {field.name!r}", "one value per cell", field.type)
+    if 0 in table.shape:
         raise ValueError("expected at least one row below the header, got none")

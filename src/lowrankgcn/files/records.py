@@ -98,10 +98,8 @@ def _records(data: bytes) -> Iterator[tuple[str, Any]]:
 def _parse(text: bytes, place: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also for thousands of digits or brackets
         raise ValueError(f"{place}: not valid JSON: {error}") from None
-    except (ValueError, RecursionError) as error:  # thousands of digits or brackets
-        raise ValueError(f"{place}: not a valid record: {error}") from None
 
 
 def as_column(values: list[Any]) -> Any:
@@ -111,6 +109,15 @@ def as_column(values: list[Any]) -> Any:
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         texts = [None if value is None or value != value else as_text(value) for value in values]
         return pa.array(texts, pa.string())
+
+
+def as_days(column: Any) -> Any:
+    """Return an Arrow array of times as dates if all are at midnight; other arrays as they are."""
+    if pa.types.is_timestamp(column.type):
+        days = column.cast(pa.date32(), safe=False)
+        if pc.all(pc.equal(days.cast(column.type), column)).as_py():
+            return days
+    return column
 
 
 def as_text(value: Any) -> str:

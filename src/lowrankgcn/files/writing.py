@@ -26,7 +26,7 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.files.decoding import COMPRESSIONS, compression_of, open_packed
 from lowrankgcn.files.excel import write_excel
 from lowrankgcn.files.reading import SUFFIXES, Format, TableFile
-from lowrankgcn.files.records import write_json
+from lowrankgcn.files.records import as_days, write_json
 from lowrankgcn.tables.texts import FileColumn
 
 _TEXT: tuple[Format, ...] = ("csv", "tsv", "jsonl", "json")
@@ -169,9 +169,11 @@ def _typed(column: Any, decimal: str) -> Any:
         kind = cells.kind
     except ValueError:  # infinite numbers
         return column
-    doubtful = (
-        kind == "category" or cells.formatted or (cells.dates is not None and cells.dates.ambiguous)
-    )
-    if kind == "number" and not (doubtful or cells.whole):
-        doubtful = pc.any(pc.match_substring_regex(cells.cells.values, _LONG_INTEGER)).as_py()
-    return column if doubtful else cells.as_arrow()
+    ambiguous = cells.dates is not None and cells.dates.ambiguous
+    if kind == "category" or cells.formatted or ambiguous:
+        return column
+    long = pc.match_substring_regex(cells.cells.values, _LONG_INTEGER)
+    if kind == "number" and not cells.whole and pc.any(long).as_py():
+        return column
+    array = pa.array(cells.typed.numbers, mask=cells.typed.missing)
+    return array if kind == "number" else as_days(array.cast(pa.timestamp("us")))

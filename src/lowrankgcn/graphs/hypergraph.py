@@ -25,14 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowrankgcn._validation import (
-    choice,
-    integer_array,
-    invalid,
-    node_count,
-    pair_index,
-    positive_int,
-)
+from lowrankgcn._validation import choice, integer_array, invalid, node_count, pair_index
 from lowrankgcn.graphs.components import incidence_components
 from lowrankgcn.graphs.cross_affinity import CrossAffinity, node_scale
 from lowrankgcn.graphs.graph import Graph, RowKind, read_only
@@ -44,6 +37,10 @@ from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.tables import TableEncoder
 
 Singletons = Literal["keep", "drop"]
+_TABLE_MEANING = (
+    "Each value of each column forms a group of the rows that have it; numbers are divided into "
+    "ranges first. Rows with many common groups are similar."
+)
 
 
 @final
@@ -103,30 +100,30 @@ class Hypergraph(Graph):
     hyperedge_weights: FloatArray
     hyperedge_sizes: NDArray[np.int64]
     hyperedge_names: tuple[str, ...]
-    hyperedge_numbers: NDArray[np.intp]
+    hyperedge_numbers: NDArray[np.int64]
     n_given: int
     encoder: TableEncoder | None
 
     def __init__(self, incidence: Any, weights: Any = None, *, singletons: Singletons = "keep"):
-        least = _least_size(singletons)
         matrix = binary_matrix(incidence, "incidence")
-        if matrix.shape[0] < 1:
-            raise invalid("incidence", "at least one row", f"shape {matrix.shape}")
-        sizes = matrix.sum(axis=0).astype(np.int64)
-        kept = np.flatnonzero(sizes >= least)
-        self._store(MatrixFactor(matrix[:, kept].tocsr()), weights, sizes, kept)
+        self._store("incidence", MatrixFactor(matrix), matrix.sum(axis=0), weights, singletons)
 
-    def _store(
-        self,
-        incidence: Factor,
-        weights: Any,
-        sizes: NDArray[np.int64],
-        kept: NDArray[np.intp],
-    ) -> None:
+    def _store(self, name: str, factor: Any, sizes: Any, weights: Any, singletons: str) -> None:
+        """Set the fields, without empty hyperedges and perhaps without those of one node."""
+        if factor.shape[0] < 1:
+            raise invalid(name, "at least one row", f"shape {factor.shape}")
+        least = 2 if choice(singletons, "singletons", ("keep", "drop")) == "drop" else 1
+        kept = np.flatnonzero(sizes >= least)
+        if isinstance(factor, MatrixFactor):
+            factor = MatrixFactor(factor.matrix[:, kept])
+        elif len(kept) < len(sizes):
+            lookup = np.full(len(sizes) + 1, len(kept))
+            lookup[kept] = np.arange(len(kept))
+            factor = CodeFactor(lookup[factor.codes], len(kept))
         self._set(
-            incidence=incidence,
+            incidence=factor,
             hyperedge_weights=read_only(weight_array(weights, len(sizes))[kept]),
-            hyperedge_sizes=read_only(sizes[kept]),
+            hyperedge_sizes=read_only(sizes[kept].astype(np.int64)),
             hyperedge_names=tuple(map(str, kept)),
             hyperedge_numbers=read_only(kept),
             n_given=len(sizes),
@@ -175,9 +172,10 @@ class Hypergraph(Graph):
         >>> Hypergraph.from_table(table, bins=2).hyperedge_sizes.tolist()
         [2, 2, 2, 1]
         """
-        least = max(_least_size(singletons), positive_int(min_count, "min_count"))
+        if choice(singletons, "singletons", ("keep", "drop")) == "drop" and min_count == 1:
+            min_count = 2
         encoder, codes = TableEncoder.fit_transform(
-            frame, bins=bins, binning=binning, missing=missing, min_count=least
+            frame, bins=bins, binning=binning, missing=missing, min_count=min_count
         )
         return cls.from_encoder(encoder, codes, encoder.hyperedge_weights(column_weights))
 
@@ -222,30 +220,19 @@ class Hypergraph(Graph):
         >>> Hypergraph.from_codes([[0, 3], [1, 3], [1, 4]], 5).hyperedge_names
         ('0', '1', '3', '4')
         """
-        least = _least_size(singletons)
-        factor = CodeFactor(codes, n_hyperedges)
-        if factor.shape[0] < 1:
-            raise invalid("codes", "at least one row", f"shape {factor.codes.shape}")
-        sizes = factor.counts().astype(np.int64)
-        kept = np.flatnonzero(sizes >= least)
-        if len(kept) < len(sizes):
-            lookup = np.full(len(sizes) + 1, len(kept))
-            lookup[kept] = np.arange(len(kept))
-            factor = CodeFactor(lookup[factor.codes], len(kept))
-        graph = cls.__new__(cls)
-        graph._store(factor, weights, sizes, kept)
+        factor, graph = CodeFactor(codes, n_hyperedges), cls.__new__(cls)
+        graph._store("codes", factor, factor.counts(), weights, singletons)
         return graph
 
     @classmethod
-    def from_node_sets(
-        cls,
-        sets: Iterable[Iterable[int]],
-        *,
-        n_nodes: int | None = None,
-        weights: Any = None,
-        singletons: Singletons = "keep",
-    ) -> Hypergraph:
+    def from_node_sets(cls, sets: Iterable[Iterable[int]], **options: Any) -> Hypergraph:
         """Build the hypergraph from a list of node sets.
+
+        Parameters
+        ----------
+        sets : iterable of iterables of int
+        **options
+            `n_nodes`, `weights` and `singletons`, see :meth:`from_hyperedge_index`.
 
         Examples
         --------
@@ -255,20 +242,11 @@ class Hypergraph(Graph):
         """
         if not isinstance(sets, Iterable):
             raise invalid("sets", "sets of node indices", repr(sets)[:100])
-        members = []
-        for number, nodes in enumerate(sets):
-            if not isinstance(nodes, Iterable):
-                raise invalid(f"sets[{number}]", "node indices", repr(nodes)[:100])
-            members.append(integer_array(list(nodes), f"sets[{number}]", ndim=1))
-        rows = np.concatenate([[], *members]).astype(np.int64)
-        columns = np.repeat(np.arange(len(members)), list(map(len, members)))
-        return cls.from_hyperedge_index(
-            np.stack([rows, columns]),
-            n_nodes=n_nodes,
-            n_hyperedges=len(members),
-            weights=weights,
-            singletons=singletons,
-        )
+        arrays = (list(nodes) if isinstance(nodes, Iterable) else nodes for nodes in sets)
+        members = [integer_array(one, f"sets[{k}]", ndim=1) for k, one in enumerate(arrays)]
+        numbers = np.repeat(np.arange(len(members)), list(map(len, members)))
+        pairs = np.stack([np.concatenate([[], *members]).astype(np.int64), numbers])
+        return cls.from_hyperedge_index(pairs, n_hyperedges=len(members), **options)
 
     @classmethod
     def from_hyperedge_index(
@@ -282,6 +260,16 @@ class Hypergraph(Graph):
     ) -> Hypergraph:
         """Build the hypergraph from PyG's layout: nodes in row 0, their hyperedges in row 1.
 
+        Parameters
+        ----------
+        hyperedge_index : (2, m) int array
+        n_nodes, n_hyperedges : int, optional
+            By default as many as the indices require.
+        weights : (n_hyperedges,) array, optional
+            Positive hyperedge weights; ones by default.
+        singletons : {"keep", "drop"}
+            Whether to keep hyperedges of a single node.
+
         Examples
         --------
         >>> from lowrankgcn import Hypergraph
@@ -289,12 +277,9 @@ class Hypergraph(Graph):
         (3, 2)
         """
         index = pair_index(hyperedge_index, "hyperedge_index")
-        least = index.max(axis=1) + 1 if index.size else np.array([1, 0])
-        n, m = map(int, least)
-        n = node_count(n_nodes, "n_nodes", n)
-        m = node_count(n_hyperedges, "n_hyperedges", m)
-        ones = np.ones(index.shape[1])
-        entries = sp.coo_array((ones, (index[0], index[1])), shape=(n, m)).tocsr()
+        n, m = (index.max(axis=1) + 1).tolist() if index.size else (1, 0)
+        shape = node_count(n_nodes, "n_nodes", n), node_count(n_hyperedges, "n_hyperedges", m)
+        entries = sp.csr_array((np.ones(index.shape[1]), tuple(index)), shape=shape)
         entries.data[:] = 1.0  # a pair listed twice is still one membership
         return cls(entries, weights, singletons=singletons)
 
@@ -311,10 +296,7 @@ class Hypergraph(Graph):
         """Number of hyperedges that are not empty."""
         return self.incidence.shape[1]
 
-    @property
-    def max_rank(self) -> int:
-        """Number of hyperedges: W + S_H has at most this rank."""
-        return self.n_hyperedges
+    max_rank = n_hyperedges  # W + S_H has at most this rank
 
     @cached_property
     def loop_weights(self) -> FloatArray:
@@ -350,47 +332,34 @@ class Hypergraph(Graph):
         self, affinity: Affinity, degrees: FloatArray, loop_weight: float
     ) -> CrossAffinity:
         """Return the weights of new rows through common hyperedges."""
-        scale = self.hyperedge_weights / self.hyperedge_sizes
-        columns = ScaledFactor(self.incidence, node_scale(degrees), scale)
-        common: Any = {"loop_weight": loop_weight, "weights": self.hyperedge_weights}
+        weights = self.hyperedge_weights
+        columns = ScaledFactor(self.incidence, node_scale(degrees), weights / self.hyperedge_sizes)
+        common: Any = {"columns": columns, "weights": weights, "loop_weight": loop_weight}
         if self.encoder is not None:
-            return TableCross(columns=columns, encoder=self.encoder, **common)
-        numbers = self.hyperedge_numbers.astype(np.int64)
-        return IncidenceCross(columns=columns, numbers=numbers, n_given=self.n_given, **common)
+            return TableCross(encoder=self.encoder, **common)
+        return IncidenceCross(numbers=self.hyperedge_numbers, n_given=self.n_given, **common)
 
     def is_built_from(self, X: Any) -> bool:
         """Return whether the table X has the same codes."""
-        if self.encoder is None:
-            return False
         try:
-            return super().is_built_from(self.encoder.transform(X))
+            return self.encoder is not None and super().is_built_from(self.encoder.transform(X))
         except ValueError:  # other columns
             return False
 
     def _describe(self) -> tuple[str, str, dict[str, int | float]]:
-        facts: dict[str, int | float] = {"groups": self.n_hyperedges}
-        if self.encoder is None:
-            return "hypergraph", "The groups of rows were given.", facts
-        meaning = (
-            "Each value of each column forms a group of the rows that have it; numbers are divided "
-            "into ranges first. Rows with many common groups are similar."
-        )
-        return "hypergraph of the table", meaning, facts
+        name, meaning = "hypergraph", "The groups of rows were given."
+        if self.encoder is not None:
+            name, meaning = "hypergraph of the table", _TABLE_MEANING
+        return name, meaning, {"groups": self.n_hyperedges}
 
     def affinity(self, *, tol: float = 1e-6, method: str = "auto") -> Affinity:
         """Return exact products with H W_E D_E^{-1} Hᵀ; `tol` and `method` have no effect."""
         scale = np.sqrt(self.hyperedge_weights / self.hyperedge_sizes)
-        operator = DiagonalPlusLowRank(
-            np.zeros(self.n_nodes), ScaledFactor(self.incidence, column_scale=scale)
-        )
+        factor = ScaledFactor(self.incidence, column_scale=scale)
+        operator = DiagonalPlusLowRank(np.zeros(self.n_nodes), factor)
         # Not d_H − s_H: the degree of an isolated node must be exactly zero.
         degrees = self.incidence @ (self.hyperedge_weights * (1 - 1 / self.hyperedge_sizes))
         return Affinity(operator, self.loop_weights, degrees, row_sums=self.node_degrees)
 
     def _find_components(self) -> NDArray[np.intp]:
         return incidence_components(self.incidence)
-
-
-def _least_size(singletons: Singletons) -> int:
-    """Return the number of nodes from which on hyperedges are kept."""
-    return 2 if choice(singletons, "singletons", ("keep", "drop")) == "drop" else 1

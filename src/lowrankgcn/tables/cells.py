@@ -219,6 +219,18 @@ def spell(value: Value, unit: Unit | None) -> str:
     return str(value)
 
 
+def lower_boolean(value: Any) -> Any:
+    """Return "true" or "false" for booleans and their texts; other values as they are.
+
+    Text files may spell booleans with capitals.
+
+    >>> [lower_boolean(value) for value in (True, "FALSE", "Truth", None)]
+    ['true', 'false', 'Truth', None]
+    """
+    text = str(value).lower()
+    return text if text in ("true", "false") else value
+
+
 def spell_short(value: Value, unit: Unit | None) -> str:
     """Return a value as text, numbers with six digits."""
     return f"{value:.6g}" if unit is None and isinstance(value, float) else spell(value, unit)
@@ -269,47 +281,46 @@ def _as_arrow(column: Any) -> Any:
 def _read_arrow(array: Any, name: object) -> Cells:
     """Read an Arrow array of texts, numbers, dates or booleans."""
     kind = array.type
-    missing = _numpy(array.is_null())
+    missing = as_numpy(array.is_null())
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        floats = _numpy(array.cast(pa.float64()))
+        floats = as_numpy(array.cast(pa.float64()))
         infinite = np.isinf(floats)
         if infinite.any():
             raise invalid(f"column {name!r}", "finite numbers", floats[infinite][0])
         return Cells(np.isnan(floats), floats)
     if pa.types.is_integer(kind):
         target = np.uint64 if pa.types.is_unsigned_integer(kind) else np.int64
-        return Cells(missing, _numpy(array.fill_null(0)).astype(target, copy=False))
+        return Cells(missing, as_numpy(array.fill_null(0)).astype(target, copy=False))
     if pa.types.is_temporal(kind):
         return _read_times(array, missing, name)
     if not pa.types.is_boolean(kind):
         array = array.cast(pa.large_string())  # texts of a column may exceed 2 GB
     encoded = array.dictionary_encode()
-    codes = _numpy(encoded.indices.fill_null(-1))
+    codes = as_numpy(encoded.indices.fill_null(-1))
     return Cells(missing, codes=codes, values=encoded.dictionary.to_pylist())
 
 
 def _read_times(array: Any, missing: NDArray[np.bool_], name: object) -> Cells:
     """Read Arrow dates, times of day and durations as microseconds."""
     kind = array.type
-    if pa.types.is_time(kind):
-        times = array.cast(pa.time64("us"), safe=False)
-        return Cells(missing, _numpy(times.cast(pa.int64()).fill_null(0)))
-    duration = pa.types.is_duration(kind)
-    zone = kind.tz if pa.types.is_timestamp(kind) else None
+    unit: Unit | None = None
+    target = pa.time64("us")
+    if pa.types.is_duration(kind):
+        target, unit = pa.duration("us"), "timedelta"
+    elif not pa.types.is_time(kind):
+        target, unit = pa.timestamp("us", getattr(kind, "tz", None)), "datetime"
     try:
-        # Nanoseconds are rounded.
-        exact = getattr(kind, "unit", "s") != "ns"
-        times = array.cast(pa.duration("us") if duration else pa.timestamp("us", zone), safe=exact)
-        numbers = _numpy(times.cast(pa.int64()).fill_null(0))
+        exact = getattr(kind, "unit", "s") != "ns"  # nanoseconds are rounded
+        numbers = as_numpy(array.cast(target, safe=exact).cast(pa.int64()).fill_null(0))
     except pa.ArrowInvalid:  # not in 64 bits
         numbers = np.full(len(array), _CALENDAR[1] + 1)
-    if duration:
-        return Cells(missing, numbers, unit="timedelta")
-    if ((numbers < _CALENDAR[0]) | (numbers > _CALENDAR[1])).any():
+    outside = (numbers < _CALENDAR[0]) | (numbers > _CALENDAR[1])
+    if unit == "datetime" and outside.any():
         raise invalid(f"column {name!r}", "dates in the years 1 to 9999", "dates outside")
-    return Cells(missing, numbers, unit="datetime")
+    return Cells(missing, numbers, unit=unit)
 
 
-def _numpy(array: Any) -> NDArray[Any]:
+def as_numpy(array: Any) -> NDArray[Any]:
+    """Return an Arrow array as a NumPy array."""
     values: NDArray[Any] = array.to_numpy(zero_copy_only=False)
     return values

@@ -5,7 +5,7 @@ A column is fitted to cells and then applied to those of new rows:
 >>> import pandas as pd
 >>> from lowrankgcn.tables.cells import Cells
 >>> cells = Cells.read(pd.Series([1.0, 2.0, 5.0, 9.0]), "x")
->>> bins = Bins.fit(cells, "x", bins=2)
+>>> bins = Encoding.fit(cells, "x", bins=2)
 >>> bins.labels, bins.encode(cells)
 (('(-inf, 2]', '(2, inf)'), array([0, 0, 1, 1], dtype=uint8))
 >>> new = Cells.read(pd.Series([-7.0, 3.0, None]), "x")
@@ -28,12 +28,12 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn._validation import invalid
-from lowrankgcn.tables.cells import Cells, Name, Unit, Value, spell, spell_short
+from lowrankgcn.tables.cells import Cells, Name, Unit, Value, lower_boolean, spell, spell_short
 
 Binning = Literal["quantile", "uniform"]
 FloatArray = NDArray[np.float64]
 
-_FEW_EDGES = 25  # measured: up to here, comparing whole columns beats a binary search per row
+_FEW_LIMITS = 25  # measured: up to here, comparing whole columns beats a binary search per row
 _SAMPLE = 4096  # rows that decide whether a column has few distinct numbers
 _CONSTANT = 1e-12  # relative spread up to which a column is constant
 _LARGEST = 1e100  # new numbers, in units of the largest fitted one, are clipped here
@@ -44,32 +44,49 @@ _KNOTS = 1000  # numbers whose ranks are stored; ranks between them are interpol
 @saved
 @final
 @dataclass(frozen=True)
-class Values:
-    """One hyperedge for each value; values that are not listed have none.
+class Encoding:
+    """Hyperedges of a column: one for each value, or for each bin of its numbers.
 
     Attributes
     ----------
     name : str or int
     values : tuple
-        None stands for missing cells.
+        Values, or numbers of bins, with a hyperedge; None stands for missing cells.
     shares : tuple of float
         Shares of the fitted rows that have the values.
     unit : {"datetime", "timedelta"} or None
+    limits : tuple of float, or None without bins
+        Ascending. Bin k holds the numbers above ``limits[k - 1]`` up to and including
+        ``limits[k]``; the outermost bins are unbounded.
     """
 
     name: Name
     values: tuple[Value | None, ...]
     shares: tuple[float, ...]
     unit: Unit | None = None
+    limits: tuple[float, ...] | None = None
 
     @classmethod
     def fit(
-        cls, cells: Cells, name: Name, *, min_count: int = 1, missing: bool = False, most: int = 0
-    ) -> Values:
-        """Fit to a column; every distinct number is a value.
+        cls,
+        cells: Cells,
+        name: Name,
+        bins: int | None = None,
+        *,
+        binning: Binning = "quantile",
+        min_count: int = 1,
+        missing: bool = False,
+        most: int = 0,
+    ) -> Encoding:
+        """Fit to a column.
 
         Parameters
         ----------
+        bins : int, optional
+            Number of bins of numbers, at least one of which is present. By default, every distinct
+            number is a value.
+        binning : {"quantile", "uniform"}
+            Bins with equally many rows (equal numbers share a bin) or of equal width.
         min_count : int
             Minimum number of rows of a value.
         missing : bool
@@ -78,115 +95,59 @@ class Values:
             If positive, the largest number of values, which then are in the order of their
             frequency. Otherwise they are sorted, numbers before texts, and missing cells last.
         """
-        cells = cells.as_categories()
-        values = [*cells.values, None]  # code -1 is the last
-        codes = np.add(cells.codes, 1, dtype=np.intp)
+        limits = None if bins is None else _bin_limits(cells, bins, binning)
+        categories = cells.as_categories() if limits is None else _binned(cells, limits)
+        values = [*categories.values, None]  # code -1 is the last
+        codes = np.add(categories.codes, 1, dtype=np.intp)
         counts = np.roll(np.bincount(codes, minlength=len(values)), -1)
         counts[-1] *= missing
         order = np.argsort(-counts, kind="stable")[:most] if most else np.arange(len(values))
         kept = [int(k) for k in order if counts[k] >= min_count]
-        if not most and not cells.ordered:
+        if not most and not categories.ordered:
             kept.sort(key=lambda k: _sort_key(values[k]))
         shares = counts[kept] / max(1, len(cells))
-        return cls(name, tuple(values[k] for k in kept), tuple(shares.tolist()), cells.unit)
+        kept_values = tuple(values[k] for k in kept)
+        return cls(name, kept_values, tuple(shares.tolist()), cells.unit, limits)
+
+    @property
+    def binned(self) -> bool:
+        """Whether the values are bins of numbers, not only their missing cells."""
+        return self.limits is not None and self.values != (None,)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Values as texts."""
-        unit = self.unit
-        return tuple("missing" if value is None else spell(value, unit) for value in self.values)
+        """Values, or intervals of the bins, as texts."""
+        names: Any = {None: "missing"}
+        if self.limits is None:
+            names |= {v: spell(v, self.unit) for v in self.values if v is not None}
+        else:
+            texts = ["-inf", *(spell_short(limit, self.unit) for limit in self.limits), "inf)"]
+            ends = [*(f"{text}]" for text in texts[1:-1]), texts[-1]]
+            names |= {k: f"({texts[k]}, {end}" for k, end in enumerate(ends)}
+        return tuple(names[value] for value in self.values)
 
-    @property
-    def n_hyperedges(self) -> int:
-        """Number of values."""
-        return len(self.values)
+    def positions(self, values: Sequence[Value | None]) -> list[int]:
+        """Return where values are among those of the column, their number for unknown ones.
+
+        Booleans are the same as their texts, which is how text files spell them.
+        """
+        none = len(self.values)
+        place = {lower_boolean(value): k for k, value in enumerate(self.values)}
+        place |= {value: k for k, value in enumerate(self.values)}
+        return [place[v] if v in place else place.get(lower_boolean(v), none) for v in values]
 
     def encode(self, cells: Cells) -> NDArray[Any]:
         """Return the position of every cell in `values`, their number for none."""
-        if self.values == (None,):
-            return np.where(cells.missing, 0, 1).astype(np.uint8)
-        if cells.unit != self.unit and not cells.missing.all():
+        if self.limits is not None:
+            if cells.numbers is None or cells.unit != self.unit:
+                cells = Cells(cells.missing, cells.as_floats(self.name, self.unit), unit=self.unit)
+            cells = _binned(cells, self.limits)
+        elif cells.unit != self.unit and not cells.missing.all():
             expected = f"{self.unit or 'plain'} values as at fitting"
             raise invalid(f"column {self.name!r}", expected, f"{cells.unit or 'plain'} values")
-        none = len(self.values)
         cells = cells.as_categories()
-        place = {value: k for k, value in enumerate(self.values)}
-        places = [place.get(value, none) for value in [*cells.values, None]]
-        return np.asarray(np.array(places, np.min_scalar_type(none))[cells.codes])
-
-
-@saved
-@final
-@dataclass(frozen=True)
-class Bins:
-    """One hyperedge per kept bin of numbers; the outermost bins are unbounded.
-
-    Bin k holds the numbers above ``edges[k - 1]`` up to and including ``edges[k]``.
-    """
-
-    name: Name
-    edges: tuple[float, ...]  # ascending bin limits
-    kept: tuple[int, ...]  # bins with a hyperedge, ascending
-    unit: Unit | None = None
-    missing_edge: bool = False  # whether missing cells have a hyperedge, the last one
-
-    @classmethod
-    def fit(
-        cls,
-        cells: Cells,
-        name: Name,
-        bins: int,
-        *,
-        binning: Binning = "quantile",
-        min_count: int = 1,
-        missing: bool = False,
-    ) -> Bins:
-        """Fit to a column of numbers with at least one present cell.
-
-        Parameters
-        ----------
-        bins : int
-        binning : {"quantile", "uniform"}
-            Bins with equally many rows (equal numbers share a bin) or of equal width.
-        min_count : int
-            Minimum number of rows of a bin.
-        missing : bool
-            Whether missing cells form a hyperedge.
-        """
-        edges = _bin_edges(cells, bins, binning)
-        places = _bin_numbers(cells, edges)
-        counts = np.bincount(places[places >= 0], minlength=len(edges) + 1)
-        kept = tuple(np.flatnonzero(counts >= min_count).tolist())
-        missing = missing and int(cells.missing.sum()) >= min_count
-        return cls(name, edges, kept, cells.unit, missing)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Intervals of the bins."""
-        texts = [spell_short(edge, self.unit) for edge in self.edges]
-        lower = ["(-inf", *(f"({text}" for text in texts)]
-        upper = [*(f"{text}]" for text in texts), "inf)"]
-        return (*(f"{lower[k]}, {upper[k]}" for k in self.kept), *["missing"] * self.missing_edge)
-
-    @property
-    def n_hyperedges(self) -> int:
-        """Number of kept bins, and one for missing cells."""
-        return len(self.kept) + self.missing_edge
-
-    def encode(self, cells: Cells) -> NDArray[Any]:
-        """Return the bin of every cell among the kept ones, `n_hyperedges` for none."""
-        if cells.numbers is None or cells.unit != self.unit:
-            cells = Cells(cells.missing, cells.as_floats(self.name, self.unit), unit=self.unit)
-        none = self.n_hyperedges
-        place = {number: k for k, number in enumerate(self.kept)}
-        places = [place.get(k, none) for k in range(len(self.edges) + 1)]
-        places.append(none - self.missing_edge)  # of missing cells, code -1
-        dtype = np.min_scalar_type(none)
-        return np.asarray(np.array(places, dtype)[_bin_numbers(cells, self.edges)])
-
-
-#: Hyperedges of one column, numbered 0..n_hyperedges-1 within the column.
-Encoding = Values | Bins
+        places = np.array(self.positions([*cells.values, None]))
+        return np.asarray(places.astype(np.min_scalar_type(len(self.values)))[cells.codes])
 
 
 @saved
@@ -254,7 +215,7 @@ def is_few_integers(cells: Cells, most: int) -> bool:
     return distinct is not None and bool((distinct == np.floor(distinct)).all())
 
 
-def _bin_edges(cells: Cells, bins: int, binning: Binning) -> tuple[float, ...]:
+def _bin_limits(cells: Cells, bins: int, binning: Binning) -> tuple[float, ...]:
     """Return the bin limits."""
     present = cells.numbers[~cells.missing]
     low, high = float(present.min()), float(present.max())
@@ -284,17 +245,17 @@ def _few_distinct(present: NDArray[Any], limit: int) -> NDArray[Any] | None:
     return np.sort(distinct) if len(distinct) <= limit else None
 
 
-def _bin_numbers(cells: Cells, edges: Sequence[float]) -> NDArray[Any]:
-    """Return the bin of every number, -1 where missing."""
+def _binned(cells: Cells, limits: Sequence[float]) -> Cells:
+    """Return numbers as categories, the numbers of their bins."""
     places: NDArray[Any]
-    if len(edges) <= _FEW_EDGES:
+    if len(limits) <= _FEW_LIMITS:
         places = np.zeros(len(cells), dtype=np.int8)
-        for edge in edges:
-            places += cells.numbers > edge
+        for limit in limits:
+            places += cells.numbers > limit
     else:
-        places = np.searchsorted(np.asarray(edges), cells.numbers, side="left")
+        places = np.searchsorted(np.asarray(limits), cells.numbers, side="left")
     places[cells.missing] = -1
-    return places
+    return Cells(cells.missing, codes=places, values=[*range(len(limits) + 1)], ordered=True)
 
 
 def _sort_key(value: Value | None) -> tuple[bool, bool, Any]:

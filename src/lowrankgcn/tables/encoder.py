@@ -30,7 +30,7 @@ from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import choice, invalid, positive_float, positive_int
 from lowrankgcn.tables.cells import Name, plain_name
-from lowrankgcn.tables.columns import Binning, Bins, Encoding, Values, is_few_integers
+from lowrankgcn.tables.columns import Binning, Encoding, is_few_integers
 from lowrankgcn.tables.table import Table
 
 Missing = Literal["ignore", "edge", "drop-column"]
@@ -54,7 +54,7 @@ class TableEncoder:
     names : tuple of str or int
         All columns of the fitted table; positions for arrays. Names that are neither strings nor
         integers are converted to strings.
-    columns : tuple of Values and Bins
+    columns : tuple of Encoding
         The columns in use, in the order of the table: all of `names` except those excluded by
         ``missing="drop-column"``.
 
@@ -139,13 +139,18 @@ class TableEncoder:
         if 0 in table.shape:
             raise invalid("frame", "at least one row and one column", f"shape {table.shape}")
         names = table.names
-        check = partial(_check_bins, most=_MOST_UNIFORM_BINS if binning == "uniform" else None)
+        most = _MOST_UNIFORM_BINS if binning == "uniform" else None
+
+        def check(number: Any, argument: str) -> None:
+            if number is not None:
+                positive_int(number, argument, maximum=most)
+
         if isinstance(bins, Mapping):
             bins_of = _by_column(bins, names, "bins", _DEFAULT_BINS, check)
         else:
             check(bins, "bins")
             bins_of = dict.fromkeys(names, bins)
-        counts: Any = {"min_count": min_count, "missing": missing == "edge"}
+        options: Any = {"binning": binning, "min_count": min_count, "missing": missing == "edge"}
 
         def fit_one(j: int, _: int) -> Encoding | None:
             name, cells = names[j], table[names[j]]
@@ -153,8 +158,8 @@ class TableEncoder:
                 return None
             number = bins_of[name]
             if cells.kind == "category" or number is None or is_few_integers(cells, number):
-                return Values.fit(cells, name, **counts)
-            return Bins.fit(cells, name, number, binning=binning, **counts)
+                number = None
+            return Encoding.fit(cells, name, number, **options)
 
         fitted = map_chunks(fit_one, len(names), 1)
         encoder = cls(names, tuple(column for column in fitted if column is not None))
@@ -206,7 +211,7 @@ class TableEncoder:
     @cached_property
     def offsets(self) -> tuple[int, ...]:
         """Id of the first hyperedge of every column in use, followed by ``n_hyperedges``."""
-        return tuple(np.cumsum([0, *(column.n_hyperedges for column in self.columns)]).tolist())
+        return tuple(np.cumsum([0, *(len(column.values) for column in self.columns)]).tolist())
 
     @property
     def n_hyperedges(self) -> int:
@@ -257,11 +262,6 @@ class TableEncoder:
         weights = _by_column(column_weights or {}, self.names, "column_weights", 1.0, check)
         chosen = np.array([weights[column.name] for column in self.columns], np.float64)
         return np.repeat(chosen, np.diff(self.offsets))
-
-
-def _check_bins(number: Any, argument: str, most: int | None) -> None:
-    if number is not None:
-        positive_int(number, argument, maximum=most)
 
 
 def _by_column(

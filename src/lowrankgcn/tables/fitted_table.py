@@ -22,6 +22,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, final
 
 import numpy as np
@@ -29,7 +30,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn.tables.cells import Name
-from lowrankgcn.tables.columns import Bins, Encoding, FloatArray, Scores, Values
+from lowrankgcn.tables.columns import Encoding, FloatArray, Scores
 from lowrankgcn.tables.encoder import TableEncoder
 from lowrankgcn.tables.table import Table
 
@@ -67,16 +68,17 @@ class FittedTable:
         encodings: list[Encoding] = []
         for name, cells in table.items():
             if cells.kind == "category":
-                column = Values.fit(cells, name, min_count=2, missing=True, most=_MOST_VALUES)
+                column = Encoding.fit(cells, name, min_count=2, missing=True, most=_MOST_VALUES)
                 if column.values and column.shares[0] < 1:  # a value of one row says nothing
                     encodings.append(column)
                 continue
             if cells.missing.all() or math.isinf((score := Scores.fit(cells, name)).deviation):
                 continue
             scores.append(score)
-            encodings += [Bins.fit(cells, name, number, min_count=2) for number in _BINS]
-            if (n_missing := int(cells.missing.sum())) >= 2:
-                encodings.append(Values(name, (None,), (n_missing / len(cells),)))
+            encodings += [Encoding.fit(cells, name, number, min_count=2) for number in _BINS]
+            if cells.missing.sum() >= 2:
+                share = float(cells.missing.mean())
+                encodings.append(Encoding(name, (None,), (share,), cells.unit, limits=()))
         encoder = TableEncoder(table.names, tuple(encodings))
         return cls(encoder, _as_coordinates(tuple(scores), len(encoder.used)))
 
@@ -104,31 +106,29 @@ class FittedTable:
         codes = self.encoder.transform(table)
         standard = np.empty((table.n_rows, len(self.owners)))
         ranks = np.empty_like(standard)
-        for at, j, column in self._features:
+        for j, (column, at) in enumerate(zip(self._features, self._offsets, strict=False)):
             if isinstance(column, Scores):
                 score, rank = column.read(table[column.name])
                 standard[:, at] = np.clip(score, -_FARTHEST, _FARTHEST)
                 ranks[:, at] = rank if len(column.knots) else standard[:, at]
-            else:
+            elif column is not None:
                 ids = np.arange(*self.encoder.offsets[j : j + 2])
                 indicators = (codes[:, [j]] == ids) - np.array(column.shares)
                 standard[:, at : at + len(ids)] = ranks[:, at : at + len(ids)] = indicators
         return {"standard": standard, "ranks": ranks, "codes": codes}
 
     @cached_property
-    def _features(self) -> list[tuple[int, int, Scores | Values]]:
-        """First feature, position in the encoder, and column: a score, or indicators of values."""
+    def _features(self) -> list[Scores | Encoding | None]:
+        """Features of every column of codes: indicators, a score for the first bins, or none."""
         score_of = {column.name: column for column in self.scores}
-        features: list[tuple[int, int, Scores | Values]] = []
-        at = 0
-        for j, column in enumerate(self.encoder.columns):
-            if isinstance(column, Values):
-                features.append((at, j, column))
-                at += len(column.values)
-            elif column.name in score_of:  # the first bins of the column
-                features.append((at, j, score_of.pop(column.name)))
-                at += 1
-        return features
+        columns = self.encoder.columns
+        return [score_of.pop(c.name, None) if c.binned else c for c in columns]
+
+    @cached_property
+    def _offsets(self) -> list[int]:
+        """First feature of every column of codes, followed by the number of features."""
+        widths = [len(c.values) if isinstance(c, Encoding) else bool(c) for c in self._features]
+        return [0, *accumulate(widths)]
 
     @property
     def used(self) -> tuple[Name, ...]:
@@ -144,8 +144,7 @@ class FittedTable:
     @cached_property
     def owners(self) -> NDArray[np.intp]:
         """Position in `used` of every feature, shape (d,)."""
-        widths = [len(c.values) if isinstance(c, Values) else 1 for *_, c in self._features]
-        return np.repeat(self.code_owners[[j for _, j, _ in self._features]], widths)
+        return np.repeat(self.code_owners, np.diff(self._offsets))
 
     @cached_property
     def common_unit(self) -> FloatArray | None:
@@ -161,8 +160,8 @@ class FittedTable:
         if np.quantile(spread, 0.9) > _COMMON_UNIT * np.median(spread):
             return None
         factors = np.ones(len(self.owners))
-        places = [at for at, _, column in self._features if isinstance(column, Scores)]
-        factors[places] = spread / spread.mean()
+        places = [k for k, c in enumerate(self._features) if isinstance(c, Scores)]
+        factors[np.take(self._offsets, places)] = spread / spread.mean()
         return factors
 
 

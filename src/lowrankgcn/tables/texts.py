@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from lowrankgcn.tables.cells import Cells, ColumnKind, Unit, spell
+from lowrankgcn.tables.cells import Cells, ColumnKind, Unit, as_numpy, lower_boolean, spell
 from lowrankgcn.tables.dates import DateOrder, Dates, are_dates, parse_dates
 
 #: Texts that mean a missing cell in a column whose other cells are numbers or dates.
@@ -83,13 +83,12 @@ class FileColumn:
         """
         if self.cells.kind != "category":
             return "date" if self.cells.unit == "datetime" else "number"
-        texts, numbers = self._texts, self._numbers
-        if numbers is not None and numbers.null_count < len(numbers):
+        texts, (numbers, style) = self._texts, self._numbers
+        if style != "mixed" and numbers.null_count < len(numbers):
             if not pc.any(pc.match_substring_regex(texts, _CODE)).as_py():
                 return "number"
-        if texts.null_count == len(texts):
-            return "category"
-        return "date" if self.dates is not None else "category"
+        empty = texts.null_count == len(texts)
+        return "category" if empty or self.dates is None else "date"
 
     @cached_property
     def typed(self) -> Cells:
@@ -113,7 +112,7 @@ class FileColumn:
     @property
     def formatted(self) -> bool:
         """Whether numbers have thousands separators, percent or currency signs."""
-        return self.kind == "number" and self._plain is None
+        return self.kind == "number" and self._numbers[1] == "formatted"
 
     def with_its_decimal(self) -> FileColumn:
         """Return the column with decimal commas if more of its texts are numbers then."""
@@ -146,11 +145,11 @@ class FileColumn:
         share : float
             Share of such texts among the distinct texts.
         """
-        known = _numpy(self._texts.is_valid())
+        known = as_numpy(self._texts.is_valid())
         if not len(known):
             return 0, 0, None, 0.0
-        right = _numpy(self._readable.is_valid() if kind == "number" else are_dates(self._texts))
-        right &= known
+        valid = self._numbers[0].is_valid() if kind == "number" else are_dates(self._texts)
+        right = as_numpy(valid) & known
         counts = np.bincount(self.cells.codes[~self.cells.missing], minlength=len(known))
         others = np.flatnonzero(known & ~right)
         other = str(self.cells.values[others[0]]) if len(others) else None
@@ -174,12 +173,10 @@ class FileColumn:
             return Cells(self.cells.missing, np.zeros(len(self.cells), np.int64))
         if self.cells.numbers is not None and self.cells.unit != "datetime":
             return replace(self.cells, unit=None)
-        numbers = self._numbers
-        if numbers is None and unreadable_as_missing:
-            numbers = self._readable
-        if numbers is None or len(numbers) < len(self.cells.values):
-            wrong = self.parsed("number")[2] or self._first
-            raise ValueError(f"expected numbers, got {wrong!r}")
+        numbers, style = self._numbers
+        incomplete = style == "mixed" and not unreadable_as_missing
+        if incomplete or len(numbers) < len(self.cells.values):
+            raise ValueError(f"expected numbers, got {self.parsed('number')[2] or self._first!r}")
         return self._at_codes(numbers, None)
 
     @cached_property
@@ -208,8 +205,8 @@ class FileColumn:
         dates = self.dates if order is None else parse_dates(self._texts, order)
         if dates is None or cells.kind != "category" or len(dates.times) < len(cells.values):
             expected = "dates" if order is None else f"dates with the {order}"
-            alone = (text for text in self._texts[:_SEARCHED] if text.is_valid)
-            wrong = (str(t) for t in alone if parse_dates(pa.array([t.as_py()]), order) is None)
+            alone = self._texts[:_SEARCHED].drop_null().to_pylist()
+            wrong = (text for text in alone if parse_dates(pa.array([text]), order) is None)
             raise ValueError(f"expected {expected}, got {next(wrong, self._first)!r}")
         return self._at_codes(dates.times.cast(pa.int64()), "datetime")
 
@@ -220,75 +217,56 @@ class FileColumn:
         codes = np.append(places, -1)[cells.codes]
         return Cells(cells.missing, codes=codes, values=distinct.tolist(), ordered=True)
 
-    def as_arrow(self) -> Any:
-        """Return the cells as an Arrow array of integers, numbers, dates or times."""
-        cells = self.typed
-        values = cells.numbers
-        if cells.unit is not None:
-            values = values.view("M8[us]")
-            days = values.astype("M8[D]")
-            values = days if (days == values).all() else values
-        return pa.array(values, mask=cells.missing)
-
     def _at_codes(self, values: Any, unit: Unit | None) -> Cells:
         """Return cells with the meanings of their texts, an Arrow array of numbers."""
-        missing = np.append(_numpy(values.is_null()), True)[self.cells.codes]
-        numbers = np.append(_numpy(values.fill_null(0)), 0)[self.cells.codes]
+        missing = np.append(as_numpy(values.is_null()), True)[self.cells.codes]
+        numbers = np.append(as_numpy(values.fill_null(0)), 0)[self.cells.codes]
         return Cells(missing, numbers, unit=unit)
 
     @property
     def _first(self) -> Any:
         """A value as a message quotes it."""
         cells = self.cells.as_categories()
-        value = cells.values[0]
-        return value if cells.unit is None else spell(value, cells.unit)
+        return spell(cells.values[0], cells.unit) if cells.unit else cells.values[0]
 
     @cached_property
-    def _numbers(self) -> Any:
-        """Distinct texts as Arrow numbers, null where missing; None if some are not numbers."""
-        if self._plain is not None:
-            return _finite(self._plain)
-        complete = self._readable.null_count == self._texts.null_count
-        return self._readable if complete else None
+    def _numbers(self) -> tuple[Any, Literal["plain", "formatted", "mixed"]]:
+        """Distinct texts as Arrow numbers, null where missing or not numbers.
 
-    @cached_property
-    def _plain(self) -> Any:
-        """Distinct texts as Arrow numbers; None if some are not numbers or are formatted."""
-        texts = self._texts
-        if self.decimal == ",":
-            texts = pc.replace_substring(texts, ",", ".")
-        return _first_cast(texts, pa.int64(), pa.float64())
-
-    @cached_property
-    def _readable(self) -> Any:
-        """Distinct texts as numbers, perhaps formatted; null where missing or not numbers.
-
-        The decimal mark is the other one than in the table if more texts are numbers then.
+        Formatted numbers have thousands separators or a unit. Their decimal mark is the other one
+        than in the table if more texts are numbers then. Mixed texts are not all numbers.
         """
-        forms = []
-        for decimal in (self.decimal, "." if self.decimal == "," else ","):
-            fits = pc.match_substring_regex(self._texts, _formatted(decimal))
-            kept = pc.if_else(fits, self._texts, pa.scalar(None, pa.string()))
-            forms.append((kept, decimal))
-        (kept, decimal), (other, other_decimal) = forms
+        plain = _cast(pc.replace_substring(self._texts, self.decimal, "."))
+        if plain is not None:
+            infinite = plain.filter(pc.is_inf(plain))
+            if len(infinite):
+                raise ValueError(f"expected finite numbers, got {infinite[0]}")
+            return plain, "plain"
+        mark, other = self.decimal, "." if self.decimal == "," else ","
+        nothing = pa.scalar(None, pa.string())
+        kept, swapped = (
+            pc.if_else(pc.match_substring_regex(self._texts, _formatted(m)), self._texts, nothing)
+            for m in (mark, other)
+        )
         # "1,5" alone is no number where points are decimal; "1.234,5" is.
-        clear = decimal == "," or pc.any(pc.match_substring_regex(other, r"[.].*,")).as_py()
-        if clear and other.null_count < kept.null_count:
-            kept, decimal = other, other_decimal
-        units = pc.unique(pc.replace_substring_regex(kept.drop_null(), r"[^\p{Sc}%]", ""))
-        if not _one_unit(units.to_pylist()):
-            return pa.nulls(len(kept), pa.float64())
-        digits = pc.replace_substring_regex(kept, f"[^0-9eE+{decimal}-]", "")
-        digits = pc.replace_substring(digits, decimal, ".")
-        numbers = _first_cast(digits, pa.int64(), pa.float64())
-        if pa.types.is_floating(numbers.type):  # "1e999" may be a code
-            numbers = pc.if_else(pc.is_inf(numbers), pa.scalar(None, pa.float64()), numbers)
-        return numbers
+        clear = mark == "," or pc.any(pc.match_substring_regex(swapped, r"[.].*,")).as_py()
+        if clear and swapped.null_count < kept.null_count:
+            kept, mark = swapped, other
+        units = set(pc.replace_substring_regex(kept.drop_null(), r"[^\p{Sc}%]", "").to_pylist())
+        signs = units - {""}
+        if len("".join(signs)) > 1 or units == {"%", ""}:  # several units
+            kept = pa.nulls(len(kept), pa.string())
+        digits = pc.replace_substring_regex(kept, f"[^0-9eE+{mark}-]", "")
+        numbers = _cast(pc.replace_substring(digits, mark, "."))
+        # "1e999" may be a code.
+        numbers = pc.if_else(pc.is_inf(numbers), pa.scalar(None, numbers.type), numbers)
+        complete = numbers.null_count == self._texts.null_count
+        return numbers, "formatted" if complete else "mixed"
 
 
 def spelled(categories: Cells) -> list[str]:
     """Return the values of categories as text files spell them."""
-    texts = [spell(value, categories.unit) for value in categories.values]
+    texts = (spell(value, categories.unit) for value in categories.values)
     pairs = zip(texts, categories.values, strict=True)
     return [text.lower() if isinstance(value, bool) else text for text, value in pairs]
 
@@ -299,8 +277,7 @@ def lower_booleans(texts: Any) -> NDArray[Any]:
     >>> lower_booleans(["True", "FALSE", "Truth", None]).tolist()
     ['true', 'false', 'Truth', None]
     """
-    spelled = {t: t.lower() for t in texts if t is not None and t.lower() in ("true", "false")}
-    return np.array([spelled.get(text, text) for text in texts], dtype=object)
+    return np.array([lower_boolean(text) for text in texts], dtype=object)
 
 
 def _formatted(decimal: str) -> str:
@@ -311,34 +288,12 @@ def _formatted(decimal: str) -> str:
     return f"{_BEFORE}(?:{whole}(?:[{decimal}][0-9]*)?|[{decimal}][0-9]+){_AFTER}"
 
 
-def _one_unit(units: list[str]) -> bool:
-    """Return whether all numbers are percent, or all are in one currency or without a sign."""
-    if "%" in units:
-        return len(units) == 1
-    signs = [unit for unit in units if unit]
-    return not signs or (len(signs) == 1 and len(signs[0]) == 1)
-
-
-def _first_cast(texts: Any, *kinds: Any) -> Any:
-    """Return the texts as the first of some types that fits all of them, or None."""
-    for kind in kinds:
+def _cast(texts: Any) -> Any:
+    """Return texts as integers, or else as floats, NaN as null; None if some are not numbers."""
+    for kind in (pa.int64(), pa.float64()):
         try:
-            return pc.cast(texts, kind)
+            numbers = pc.cast(texts, kind)
         except pa.ArrowInvalid:
             continue
+        return pc.if_else(pc.is_nan(numbers), pa.scalar(None, kind), numbers)
     return None
-
-
-def _finite(numbers: Any) -> Any:
-    """Convert NaN to null; raise ValueError for infinite numbers."""
-    if not pa.types.is_floating(numbers.type):
-        return numbers
-    infinite = pc.is_inf(numbers)
-    if pc.any(infinite).as_py():
-        raise ValueError(f"expected finite numbers, got {numbers.filter(infinite)[0]}")
-    return pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers)
-
-
-def _numpy(values: Any) -> NDArray[Any]:
-    array: NDArray[Any] = values.to_numpy(zero_copy_only=False)
-    return array
