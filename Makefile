@@ -24,7 +24,7 @@ test: lint ## run the static checks and all tests
 	@$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
 soak: $(VENV)/.ready-dev ## run thousands of damaged files, killed commands and property-based examples (an hour)
-	@$(BIN)/python -m tests.fuzz
+	@$(BIN)/python -m tests.support.fuzz
 	@HYPOTHESIS_PROFILE=thorough $(ONE_THREAD) $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
 oldest: ## run all tests with the oldest supported dependencies (oldest.txt)

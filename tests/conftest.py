@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest.register_assert_rewrite("tests.operator_contract")
+pytest.register_assert_rewrite("tests.support.contracts.operator_contract")
 
 _CALM = (HealthCheck.too_slow, HealthCheck.data_too_large)
 settings.register_profile(

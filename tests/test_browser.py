@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser import evaluate, measure, needs_browser, picture
+from tests.support.browser import evaluate, measure, needs_browser, picture
 
 _PAGE = """<!DOCTYPE html><html><head><meta charset="utf-8"><title>t</title><style>
 body {{ margin: 0; font: 16px/1.5 sans-serif }}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import NOT_SAVED, decode, encode, saved
 from lowrankgcn.spectral import filters
-from tests.saved_examples import through_json
+from tests.support.stored.saved_examples import through_json
 
 
 @saved

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.fuzz import fuzz_models, fuzz_tables, kill
+from tests.support.fuzz import fuzz_models, fuzz_tables, kill
 
 
 def test_damaged_tables(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests import golden
+from tests.support.stored import golden
 
 TOLERANCE = 1e-6
 

@@ -21,7 +21,7 @@ from lowrankgcn._parallel import (
     single_threaded_blas_if_small,
     worthwhile_threads,
 )
-from tests.input_problems import LABELS, POINTS, quick
+from tests.support.cases.input_problems import LABELS, POINTS, quick
 
 
 def blas_threads():

@@ -12,8 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tests import reference, strategies
-from tests.operator_contract import close
+from tests.support.cases import strategies
+from tests.support.contracts.operator_contract import close
+from tests.support.oracles import reference
 
 TOL = 1e-10
 

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests import reference, strategies
-from tests.reference_tables import (
+from tests.support.cases import strategies
+from tests.support.oracles import reference
+from tests.support.oracles.reference_tables import (
     MISSING,
     bin_numbers,
     cut_points,

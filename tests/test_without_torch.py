@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.stored_models import FOLDER, rows
+from tests.support.stored.stored_models import FOLDER, rows
 
 # Packages on the path are found, except for torch and what imports it.
 HIDE = """

@@ -13,8 +13,8 @@ import pytest
 
 import lowrankgcn as lg
 from lowrankgcn.files import read_file
-from tests import stored_models
 from tests.cli.commands import call, refused
+from tests.support.stored import stored_models
 
 
 def cars(n: int, seed: int) -> pd.DataFrame:

@@ -20,9 +20,9 @@ from lowrankgcn.cli.terminal import Run
 from lowrankgcn.datasets import uci
 from lowrankgcn.experiments.reproduction import results
 from lowrankgcn.experiments.reproduction.results import reproduce
-from tests.browser import measure, needs_browser
 from tests.cli.commands import MODULE, call
 from tests.report.page import Page
+from tests.support.browser import measure, needs_browser
 
 
 @pytest.fixture

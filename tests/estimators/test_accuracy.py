@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 import lowrankgcn as lg
-from tests.few_labels import ten_labels_per_class
+from tests.support.cases.few_labels import ten_labels_per_class
 
 
 @pytest.mark.slow

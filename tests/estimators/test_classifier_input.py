@@ -13,7 +13,7 @@ import scipy.sparse as sp
 import torch
 
 from lowrankgcn import AdjacencyGraph, GCNClassifier, SpectralGPClassifier
-from tests.input_problems import (
+from tests.support.cases.input_problems import (
     FRAME,
     LABELS,
     POINTS,

@@ -15,7 +15,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from lowrankgcn import GCNClassifier
 from lowrankgcn.estimators.class_labels import read_labels
-from tests.input_problems import assert_refused
+from tests.support.cases.input_problems import assert_refused
 
 NAN = float("nan")
 

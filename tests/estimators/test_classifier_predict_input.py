@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 from lowrankgcn import AdjacencyGraph, GCNClassifier
-from tests.input_problems import (
+from tests.support.cases.input_problems import (
     FRAME,
     LABELS,
     POINTS,

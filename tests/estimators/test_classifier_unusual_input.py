@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from lowrankgcn import Hypergraph
-from tests.input_problems import FRAME, LABELS, POINTS, TABLE, N, changed, quick
+from tests.support.cases.input_problems import FRAME, LABELS, POINTS, TABLE, N, changed, quick
 
 WORKING: dict[str, tuple[Any, dict[str, Any]]] = {
     "points": (POINTS, {}),

@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 
 import lowrankgcn as lg
-from tests.few_labels import ten_labels_per_class
+from tests.support.cases.few_labels import ten_labels_per_class
 
 IRIS = load_iris()
 POINTS = (IRIS.data - IRIS.data.mean(axis=0)) / IRIS.data.std(axis=0)

@@ -16,8 +16,8 @@ from sklearn.exceptions import NotFittedError
 import lowrankgcn as lg
 from lowrankgcn.estimators import model_files
 from lowrankgcn.estimators.model_files import NotSaved
-from tests import stored_models
-from tests.saved_examples import (
+from tests.support.stored import stored_models
+from tests.support.stored.saved_examples import (
     CASES,
     assert_same_predictions,
     example,

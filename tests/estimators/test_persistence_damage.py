@@ -15,7 +15,7 @@ from safetensors.numpy import save as to_bytes
 
 import lowrankgcn as lg
 from lowrankgcn.estimators.model_files import FORMAT_VERSION, read_model
-from tests.saved_examples import CASES, assert_same_predictions, example
+from tests.support.stored.saved_examples import CASES, assert_same_predictions, example
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from lowrankgcn.files import Columns, choose_columns, read_file
-from tests.saved_examples import through_json
+from tests.support.stored.saved_examples import through_json
 
 
 def floats(features: Any, name: str) -> Any:

@@ -13,7 +13,7 @@ from lowrankgcn.gp import process as process_module
 from lowrankgcn.gp import recipe
 from lowrankgcn.gp.likelihood import CONSTANT
 from lowrankgcn.graphs import AdjacencyGraph
-from tests import reference_gp as reference
+from tests.support.oracles import reference_gp as reference
 
 
 def mixed_table(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:

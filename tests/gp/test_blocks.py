@@ -20,7 +20,7 @@ from lowrankgcn.gp.recipe import (
     supervised_blocks,
 )
 from lowrankgcn.gp.views import FittedViews
-from tests import reference_gp as reference
+from tests.support.oracles import reference_gp as reference
 
 M, CLASSES = 14, np.arange(14) % 3
 

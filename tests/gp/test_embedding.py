@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 from lowrankgcn import AdjacencyGraph, GaussianGraph, Hypergraph, Laplacian
 from lowrankgcn.gp.embedding import Embedding
 from lowrankgcn.gp.views import GRAPHS, FittedViews
-from tests import reference
+from tests.support.oracles import reference
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lowrankgcn.gp.likelihood import CONSTANT, adapt, leave_one_out, softmax, targets
-from tests import reference_gp as reference
+from tests.support.oracles import reference_gp as reference
 
 Problem = tuple[np.ndarray, np.ndarray, int]
 

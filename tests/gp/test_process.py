@@ -16,7 +16,7 @@ from lowrankgcn.gp.leaves import LeafBlock
 from lowrankgcn.gp.likelihood import CONSTANT, targets
 from lowrankgcn.gp.prior import Prior
 from lowrankgcn.gp.process import FittedProcess, fit_process
-from tests import reference_gp as reference
+from tests.support.oracles import reference_gp as reference
 
 M, N_CLASSES = 30, 3
 CLASSES = np.arange(M) % N_CLASSES

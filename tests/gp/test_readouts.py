@@ -14,7 +14,7 @@ from lowrankgcn.gp.likelihood import CONSTANT
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.shares import apply_factors, share_factors
 from lowrankgcn.gp.suggestion import choose_rows, entropy
-from tests import reference_gp as reference
+from tests.support.oracles import reference_gp as reference
 
 
 def distributions(seed: int, n: int, n_classes: int) -> np.ndarray:

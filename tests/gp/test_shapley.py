@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lowrankgcn.gp.shapley import shapley_values, used_rows
-from tests import reference_gp as reference
+from tests.support.oracles import reference_gp as reference
 
 
 def random_game(n_rows: int, n_columns: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

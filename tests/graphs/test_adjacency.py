@@ -14,9 +14,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 from lowrankgcn import AdjacencyGraph
-from tests import reference, strategies
-from tests.graph_contract import check_components, check_graph
-from tests.operator_contract import block
+from tests.support.cases import strategies
+from tests.support.contracts.graph_contract import check_components, check_graph
+from tests.support.contracts.operator_contract import block
+from tests.support.oracles import reference
 
 
 def dense(graph: AdjacencyGraph) -> np.ndarray:

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import lowrankgcn as lg
 from lowrankgcn.graphs.gaussian_cross import PointCross
 from lowrankgcn.spectral.extension import cross_affinity
-from tests.cross_problems import (
+from tests.support.cases.cross_problems import (
     KINDS,
     SMOOTHERS,
     crossed,

@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 import lowrankgcn as lg
 from lowrankgcn._codec import decode, encode
 from lowrankgcn.spectral.extension import CrossAffinity, cross_affinity
-from tests.cross_problems import KINDS, crossed, new_rows, rows_of
+from tests.support.cases.cross_problems import KINDS, crossed, new_rows, rows_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::lowrankgcn.DisconnectedGraphWarning")
 

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from lowrankgcn import Hypergraph
-from tests import reference, strategies
-from tests.graph_contract import check_components, check_graph
-from tests.operator_contract import check_factor, close
-from tests.reference_tables import node_sets, table_hyperedges, table_incidence
+from tests.support.cases import strategies
+from tests.support.contracts.graph_contract import check_components, check_graph
+from tests.support.contracts.operator_contract import check_factor, close
+from tests.support.oracles import reference
+from tests.support.oracles.reference_tables import node_sets, table_hyperedges, table_incidence
 
 SINGLETONS = st.sampled_from(["keep", "drop"])
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from lowrankgcn import AdjacencyGraph
 from lowrankgcn.graphs.neighbours import NearestNeighbours
-from tests.saved_examples import through_json
+from tests.support.stored.saved_examples import through_json
 
 
 def neighbours(

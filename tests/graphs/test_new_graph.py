@@ -17,7 +17,7 @@ from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.cross_affinity import CrossAffinity, diagonal_factor, normalised
 from lowrankgcn.operators import MatrixOperator
 from lowrankgcn.operators.affinity import Affinity
-from tests.graph_contract import check_graph
+from tests.support.contracts.graph_contract import check_graph
 
 
 def cauchy(X: np.ndarray, Y: np.ndarray) -> np.ndarray:

@@ -12,10 +12,10 @@ from numpy.testing import assert_allclose
 import lowrankgcn as lg
 from lowrankgcn.nn import ACTIVATIONS, GCN, ReducedOrderGCN, gradients, train
 from lowrankgcn.nn.gradients import PropagatedRows, TrainingProblem
-from tests import nn_problems as cases
-from tests.nn_problems import DOUBLE, low_rank
-from tests.problems import calm_blas  # noqa: F401
-from tests.training_problems import by_autograd, difference, low_rank_network, table
+from tests.support.cases import nn_problems as cases
+from tests.support.cases.nn_problems import DOUBLE, low_rank
+from tests.support.cases.problems import calm_blas  # noqa: F401
+from tests.support.cases.training_problems import by_autograd, difference, low_rank_network, table
 
 STEPS = 8
 

@@ -18,9 +18,9 @@ from torch.nn import functional
 
 import lowrankgcn as lg
 from lowrankgcn.nn import GCN, ReducedOrderGCN, SpectralConv
-from tests import nn_problems as cases
-from tests.nn_problems import DOUBLE, built, logits, low_rank
-from tests.problems import calm_blas  # noqa: F401
+from tests.support.cases import nn_problems as cases
+from tests.support.cases.nn_problems import DOUBLE, built, logits, low_rank
+from tests.support.cases.problems import calm_blas  # noqa: F401
 
 # --- modules ----------------------------------------------------------------------------------
 

@@ -16,15 +16,15 @@ from torch.nn import functional
 
 import lowrankgcn as lg
 from lowrankgcn.nn import ACTIVATIONS, GCN, ReducedOrderGCN, SpectralConv
-from tests import nn_problems as cases
-from tests import reference_networks as reference
-from tests.nn_problems import DOUBLE, arrays, built, expected_logits, logits, low_rank
-from tests.problems import (
+from tests.support.cases import nn_problems as cases
+from tests.support.cases.nn_problems import DOUBLE, arrays, built, expected_logits, logits, low_rank
+from tests.support.cases.problems import (
     KINDS,
     calm_blas,  # noqa: F401
     ignoring,
     problems,
 )
+from tests.support.oracles import reference_networks as reference
 
 # --- against the oracle -----------------------------------------------------------------------
 

@@ -24,9 +24,9 @@ from lowrankgcn.nn import (
 )
 from lowrankgcn.operators import DiagonalPlusLowRank, MatrixFactor, MatrixOperator, ScaledFactor
 from lowrankgcn.spectral import filters
-from tests import nn_problems as cases
-from tests import strategies
-from tests.problems import (
+from tests.support.cases import nn_problems as cases
+from tests.support.cases import strategies
+from tests.support.cases.problems import (
     KINDS,
     calm_blas,  # noqa: F401
     problems,

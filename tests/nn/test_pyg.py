@@ -20,9 +20,10 @@ from torch_geometric.utils import to_undirected
 
 import lowrankgcn as lg
 from lowrankgcn.nn import GCN, PygTask, SpectralConv, from_pyg, to_pyg
-from tests import nn_problems as cases
-from tests import reference, strategies
-from tests.problems import calm_blas  # noqa: F401
+from tests.support.cases import nn_problems as cases
+from tests.support.cases import strategies
+from tests.support.cases.problems import calm_blas  # noqa: F401
+from tests.support.oracles import reference
 
 # PyG infers the number of nodes from the edges where nothing else tells it.
 pytestmark = pytest.mark.filterwarnings("ignore:Unable to accurately infer:UserWarning")

@@ -22,8 +22,8 @@ from lowrankgcn.nn import (
     train,
     training,
 )
-from tests.problems import calm_blas  # noqa: F401
-from tests.training_problems import by_autograd, difference, low_rank_network, table
+from tests.support.cases.problems import calm_blas  # noqa: F401
+from tests.support.cases.training_problems import by_autograd, difference, low_rank_network, table
 
 _, X, CLASSES = table()
 INDEX = np.arange(6)

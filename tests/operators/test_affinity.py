@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from lowrankgcn.operators import MatrixOperator
 from lowrankgcn.operators.affinity import Affinity, ExactRows
 from lowrankgcn.operators.gaussian_sums import GaussianBlocks, PointCloud
-from tests.operator_contract import block
+from tests.support.contracts.operator_contract import block
 
 
 def test_exact_without_reference_rows() -> None:

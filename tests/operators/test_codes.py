@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from lowrankgcn.operators import codes as module
 from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.operators.factors import Factor, ScaledFactor
-from tests.operator_contract import FactorContract, block, check_factor, close
+from tests.support.contracts.operator_contract import FactorContract, block, check_factor, close
 
 
 def one_hot(codes: np.ndarray, n_hyperedges: int) -> np.ndarray:

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowrankgcn.operators.factors import Factor, MatrixFactor, ScaledFactor
-from tests import reference, strategies
-from tests.operator_contract import FactorContract, block, check_factor, close
+from tests.support.cases import strategies
+from tests.support.contracts.operator_contract import FactorContract, block, check_factor, close
+from tests.support.oracles import reference
 
 TALL = block(7, 3, seed=3)
 WIDE = block(2, 5, seed=4)  # more columns than rows: |E| > n

@@ -15,8 +15,8 @@ from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.fastsum import METHODS, gaussian_sum
 from lowrankgcn.operators.gaussian_sums import GaussianBlocks, PointCloud
 from lowrankgcn.operators.symmetric_operator import DENSE_LIMIT
-from tests import reference
-from tests.operator_contract import block, close
+from tests.support.contracts.operator_contract import block, close
+from tests.support.oracles import reference
 
 N = 2100  # too large for the dense method
 

@@ -13,8 +13,9 @@ from numpy.testing import assert_array_equal
 
 from lowrankgcn.operators.fourier import GaussianFourier, fourier_modes
 from lowrankgcn.operators.gaussian_sums import PointCloud
-from tests import reference, strategies
-from tests.operator_contract import OperatorContract, block, check_operator, close
+from tests.support.cases import strategies
+from tests.support.contracts.operator_contract import OperatorContract, block, check_operator, close
+from tests.support.oracles import reference
 
 CLOUDS = {
     "space": block(40, 3),

@@ -17,8 +17,9 @@ from lowrankgcn.operators.gaussian_sums import (
     PointCloud,
     gaussian_kernel,
 )
-from tests import reference, strategies
-from tests.operator_contract import OperatorContract, block, check_operator, close
+from tests.support.cases import strategies
+from tests.support.contracts.operator_contract import OperatorContract, block, check_operator, close
+from tests.support.oracles import reference
 
 FAR = np.array([[0.0, 0.0], [1.0, 0.5], [1.0, 0.5], [26.0, 0.0], [1e3, -1e3]])
 CLOUDS = {

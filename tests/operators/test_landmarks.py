@@ -13,8 +13,9 @@ from numpy.testing import assert_array_equal
 
 from lowrankgcn.operators.gaussian_sums import PointCloud
 from lowrankgcn.operators.landmarks import LandmarkFactor, greedy_landmarks
-from tests import reference, strategies
-from tests.operator_contract import FactorContract, block, check_factor, close
+from tests.support.cases import strategies
+from tests.support.contracts.operator_contract import FactorContract, block, check_factor, close
+from tests.support.oracles import reference
 
 
 def kernel(cloud: PointCloud) -> np.ndarray:

@@ -21,8 +21,9 @@ from lowrankgcn.operators import (
     SymmetricOperator,
 )
 from lowrankgcn.operators.codes import CodeFactor
-from tests import reference, strategies
-from tests.operator_contract import OperatorContract, block, check_operator, close
+from tests.support.cases import strategies
+from tests.support.contracts.operator_contract import OperatorContract, block, check_operator, close
+from tests.support.oracles import reference
 
 A = block(7, 7, seed=1)
 A = A + A.T

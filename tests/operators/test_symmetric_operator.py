@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lowrankgcn.operators.symmetric_operator import SymmetricOperator
-from tests.operator_contract import OperatorContract, check_operator
+from tests.support.contracts.operator_contract import OperatorContract, check_operator
 
 A = np.array([[2.0, -1.0, 0.5, 0.0], [-1.0, 3.0, 0.0, 0.0], [0.5, 0.0, 1.0, 4.0], [0, 0, 4.0, 0.0]])
 

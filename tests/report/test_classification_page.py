@@ -21,7 +21,6 @@ from lowrankgcn.report.pages import (
     render_classification,
 )
 from lowrankgcn.report.rendering import versions
-from tests.browser import evaluate, measure, needs_browser
 from tests.report.classified import (
     KINDS,
     blobs,
@@ -32,6 +31,7 @@ from tests.report.classified import (
     process,
 )
 from tests.report.page import Page, check
+from tests.support.browser import evaluate, measure, needs_browser
 
 _HOSTILE = [
     "<script>alert(1)</script>",

@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
 from lowrankgcn.spectral import filters
-from tests import reference, strategies
-from tests.problems import (
+from tests.support.cases import strategies
+from tests.support.cases.problems import (
     KINDS,
     METHODS,
     calm_blas,  # noqa: F401
@@ -25,6 +25,7 @@ from tests.problems import (
     problems,
     recorded,
 )
+from tests.support.oracles import reference
 
 
 def bump(centre: float, width: float) -> Any:

@@ -17,7 +17,7 @@ from lowrankgcn.spectral.extension import (
     compress_eigenvectors,
     cross_affinity,
 )
-from tests.cross_problems import (
+from tests.support.cases.cross_problems import (
     KINDS,
     SMOOTHERS,
     crossed,

@@ -13,10 +13,9 @@ from numpy.testing import assert_allclose
 import lowrankgcn as lg
 from lowrankgcn.operators import DiagonalPlusLowRank, MatrixOperator, PolynomialOperator
 from lowrankgcn.spectral.kernel import TruncationError
-from tests import reference, strategies
-from tests.kernel_problems import TOLERANCE, agree, drawn, tolerance
-from tests.operator_contract import check_operator, close
-from tests.problems import (
+from tests.support.cases import strategies
+from tests.support.cases.kernel_problems import TOLERANCE, agree, drawn, tolerance
+from tests.support.cases.problems import (
     HYPERGRAPHS,
     KINDS,
     calm_blas,  # noqa: F401
@@ -26,7 +25,9 @@ from tests.problems import (
     left_out,
     problems,
 )
-from tests.strategies import FilterCase
+from tests.support.cases.strategies import FilterCase
+from tests.support.contracts.operator_contract import check_operator, close
+from tests.support.oracles import reference
 
 WEIGHTED = [kind for kind in KINDS if kind not in HYPERGRAPHS]
 

@@ -12,14 +12,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
 from lowrankgcn.spectral import filters
-from tests import reference
-from tests.kernel_problems import TOLERANCE, agree, cut, tolerance
-from tests.problems import (
+from tests.support.cases.kernel_problems import TOLERANCE, agree, cut, tolerance
+from tests.support.cases.problems import (
     LARGE,
     calm_blas,  # noqa: F401
     ignoring,
     large,
 )
+from tests.support.oracles import reference
 
 LARGE_FILTERS: list[tuple[Any, Any]] = [
     (filters.Linear(), lambda spectrum: reference.linear),

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
-from tests import reference, strategies
-from tests.kernel_problems import agree, bulk_size, cut, drawn, tolerance
-from tests.problems import (
+from tests.support.cases import strategies
+from tests.support.cases.kernel_problems import agree, bulk_size, cut, drawn, tolerance
+from tests.support.cases.problems import (
     HYPERGRAPHS,
     KINDS,
     calm_blas,  # noqa: F401
@@ -21,6 +21,7 @@ from tests.problems import (
     problems,
     recorded,
 )
+from tests.support.oracles import reference
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
-from tests import reference
-from tests.problems import (
+from tests.support.cases.problems import (
     METHODS,
     calm_blas,  # noqa: F401
     ignoring,
     recorded,
 )
+from tests.support.oracles import reference
 
 LOOSE = (lg.DegenerateCutWarning, lg.DisconnectedGraphWarning)
 

@@ -14,9 +14,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 import lowrankgcn as lg
 from lowrankgcn.operators import ScaledFactor
 from lowrankgcn.spectral.laplacian import loop_weights
-from tests import reference, strategies
-from tests.operator_contract import block, check_factor, check_operator, close
-from tests.problems import HYPERGRAPHS, KINDS, Problem, problems
+from tests.support.cases import strategies
+from tests.support.cases.problems import HYPERGRAPHS, KINDS, Problem, problems
+from tests.support.contracts.operator_contract import block, check_factor, check_operator, close
+from tests.support.oracles import reference
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
 N = 2100  # beyond the dense way of Gaussian graphs

@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 import lowrankgcn as lg
-from tests.few_labels import ten_labels_per_class
+from tests.support.cases.few_labels import ten_labels_per_class
 
 # Up to three per cent of 500 rows differ between two fits. The standard deviation of that share is
 # 0.008 for one split of the rows.

@@ -14,8 +14,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import lowrankgcn as lg
 from lowrankgcn.spectral.solvers.choice import direct_solution, largest_eigenvalue
 from lowrankgcn.spectral.solvers.solution import Request
-from tests import reference, strategies
-from tests.problems import (
+from tests.support.cases import strategies
+from tests.support.cases.problems import (
     HYPERGRAPHS,
     KINDS,
     LARGE,
@@ -29,6 +29,7 @@ from tests.problems import (
     problems,
     recorded,
 )
+from tests.support.oracles import reference
 
 
 def projector(vectors: np.ndarray) -> np.ndarray:

@@ -15,8 +15,8 @@ import lowrankgcn as lg
 from lowrankgcn.spectral.solvers.block import solve_block
 from lowrankgcn.spectral.solvers.direct import solve_dense, solve_nearly_svd, solve_svd
 from lowrankgcn.spectral.solvers.solution import Request, Solution
-from tests import reference, strategies
-from tests.problems import (
+from tests.support.cases import strategies
+from tests.support.cases.problems import (
     HYPERGRAPHS,
     KINDS,
     LARGE,
@@ -25,6 +25,7 @@ from tests.problems import (
     large,
     problems,
 )
+from tests.support.oracles import reference
 
 EXACT = Request(tol=1e-12)
 FACTORED = [name for name in LARGE if "table" in name or "hyperedges" in name]

@@ -20,7 +20,7 @@ from lowrankgcn.spectral.eigenpairs import (
     fix_signs,
     warn_if_cut_degenerate,
 )
-from tests import reference
+from tests.support.oracles import reference
 
 entries = st.floats(-4, 4, allow_subnormal=False)
 matrices = hnp.arrays(np.float64, st.tuples(st.integers(1, 9), st.integers(0, 4)), elements=entries)

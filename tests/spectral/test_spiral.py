@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
-from tests import reference
 from tests.conftest import SpiralData
+from tests.support.oracles import reference
 
 BANDWIDTH = 3.5
 

@@ -14,12 +14,12 @@ from numpy.testing import assert_allclose
 import lowrankgcn as lg
 from lowrankgcn.spectral import filters
 from lowrankgcn.spectral.kernel import TruncationError
-from tests import reference
-from tests.problems import (
+from tests.support.cases.problems import (
     calm_blas,  # noqa: F401
     ignoring,
     large,
 )
+from tests.support.oracles import reference
 
 
 def circulant(n: int, steps: int) -> tuple[lg.Laplacian, np.ndarray]:

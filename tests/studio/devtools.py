@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.browser import BROWSER
+from tests.support.browser import BROWSER
 
 _SECONDS = 30.0
 _KEYS = {"Escape": 27, "Enter": 13, "Delete": 46, "ArrowDown": 40, "ArrowUp": 38, "Tab": 9}

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.browser import needs_browser
 from tests.studio.devtools import Browser, Page
 from tests.studio.page import WITHOUT_WEBGL, Person
 from tests.studio.running import Studio, digits, iris, studio, studio_process
+from tests.support.browser import needs_browser
 
 pytest.importorskip("starlette", reason="needs lowrankgcn[studio]")
 pytest.importorskip("uvicorn", reason="needs lowrankgcn[studio]")

@@ -16,7 +16,7 @@ import pytest
 
 import lowrankgcn as lg
 from lowrankgcn.tables import Cells, Table, TableEncoder, column_kind
-from tests.saved_examples import through_json
+from tests.support.stored.saved_examples import through_json
 
 TABLE = pd.DataFrame(
     {

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.tables import TableEncoder
-from tests import strategies
-from tests.reference_tables import node_sets, table_hyperedges, table_incidence
-from tests.saved_examples import through_json
+from tests.support.cases import strategies
+from tests.support.oracles.reference_tables import node_sets, table_hyperedges, table_incidence
+from tests.support.stored.saved_examples import through_json
 
 TABLE = pd.DataFrame(
     {

@@ -17,8 +17,13 @@ from hypothesis import strategies as st
 
 from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.tables import FittedTable
-from tests import reference_gp as reference
-from tests.reference_tables import Hyperedge, node_sets, table_hyperedges, table_incidence
+from tests.support.oracles import reference_gp as reference
+from tests.support.oracles.reference_tables import (
+    Hyperedge,
+    node_sets,
+    table_hyperedges,
+    table_incidence,
+)
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 

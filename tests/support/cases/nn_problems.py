@@ -13,7 +13,7 @@ import torch
 import lowrankgcn as lg
 from lowrankgcn.nn import ReducedOrderGCN
 from lowrankgcn.spectral import filters
-from tests import reference_networks as reference
+from tests.support.oracles import reference_networks as reference
 
 DOUBLE = torch.float64
 NUMPY_ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {

@@ -1,8 +1,8 @@
 """Model files that every later version must load, and what they predict.
 
-``python -m tests.stored_models`` writes the models and ``stored_models.json`` in ``tests/data``
-anew. Do that only when the file format changes on purpose. ``command.model`` is a file of the
-command ``classify``, which also holds the columns of the table.
+``python -m tests.support.stored.stored_models`` writes the models and ``stored_models.json`` in
+``tests/data`` anew. Do that only when the file format changes on purpose. ``command.model`` is a
+file of the command ``classify``, which also holds the columns of the table.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pandas as pd
 import lowrankgcn as lg
 from lowrankgcn.cli.app import app
 
-FOLDER = Path(__file__).parent / "data"
+FOLDER = Path(__file__).parents[2] / "data"
 EXPECTED = FOLDER / "stored_models.json"
 NAMES = ("table", "points")
 OPTIONS: dict[str, Any] = {"n_restarts": 1, "max_iter": 60, "hidden_widths": (8,)}

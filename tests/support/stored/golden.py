@@ -1,8 +1,8 @@
 """Results that a refactoring must not change, as one JSON document.
 
-``python -m tests.golden`` writes ``tests/data/golden.json`` anew. Do that only in a change that
-alters the method on purpose, and say so in its commit message. Everything is drawn from seeds, has
-simple eigenvalues and is trained in float64, so processors agree far beyond the 1e-6 that
+``python -m tests.support.stored.golden`` writes ``tests/data/golden.json`` anew. Do that only in a
+change that alters the method on purpose, and say so in its commit message. Everything is drawn from
+seeds, has simple eigenvalues and is trained in float64, so processors agree far beyond the 1e-6 that
 ``test_golden.py`` allows.
 """
 
@@ -21,7 +21,7 @@ import pandas as pd
 import lowrankgcn as lg
 from lowrankgcn.cli.app import app
 
-STORED = Path(__file__).parent / "data" / "golden.json"
+STORED = Path(__file__).parents[2] / "data" / "golden.json"
 PARTS = ("classifiers", "processes", "commands", "spectra")
 _CHANGING = ("version", "seconds", "timings")  # of JSON documents
 

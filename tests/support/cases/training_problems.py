@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 import lowrankgcn as lg
 from lowrankgcn.nn import TrainingRecord
-from tests import nn_problems as cases
+from tests.support.cases import nn_problems as cases
 
 
 @final

@@ -1,6 +1,6 @@
 """Hypothesis strategies: graphs, smoothers, filters and tables with awkward values.
 
-Sizes are small (a dozen nodes), so the dense oracle in ``tests.reference`` costs nothing, and
+Sizes are small (a dozen nodes), so the dense oracle in ``oracles/reference.py`` costs nothing, and
 weights are moderate unless ``extreme`` is set, so results agree to 1e-10.
 """
 
@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from lowrankgcn.spectral import filters
-from tests import reference
+from tests.support.oracles import reference
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
@@ -297,8 +297,8 @@ def continuous_filters() -> st.SearchStrategy[FilterCase]:
 class TableCase:
     """A pandas table with its raw cells.
 
-    ``columns`` holds Python values with None where a cell is missing, as ``tests.reference_tables``
-    reads them; ``numeric`` names the columns that are binned.
+    ``columns`` holds Python values with None where a cell is missing, as
+    ``oracles/reference_tables.py`` reads them; ``numeric`` names the columns that are binned.
     """
 
     frame: pd.DataFrame

@@ -1,4 +1,4 @@
-"""Damaged tables, damaged models and killed commands: ``python -m tests.fuzz``.
+"""Damaged tables, damaged models and killed commands: ``python -m tests.support.fuzz``.
 
 A command given a damaged file exits with code 0 or 2 and never leaves a half-written output. The
 test suite runs a few cases; the command line runs as many as asked for.

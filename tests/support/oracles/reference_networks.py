@@ -1,6 +1,6 @@
 """The oracle of the networks: sections 2.2, 2.4 and A4.1 of the paper, written out densely.
 
-As in ``tests.reference``, every function transcribes one formula and imports nothing from the
+As in ``reference.py``, every function transcribes one formula and imports nothing from the
 package. Weights are one list per layer with one matrix per kernel.
 """
 

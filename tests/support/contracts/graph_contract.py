@@ -13,8 +13,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from lowrankgcn.graphs import Graph
-from tests import reference
-from tests.operator_contract import close
+from tests.support.contracts.operator_contract import close
+from tests.support.oracles import reference
 
 
 def check_graph(

@@ -1,7 +1,7 @@
 """Graphs of every type with their dense weights, for tests of Laplacians, eigenpairs and kernels.
 
-A ``Problem`` holds one graph of the package and what the oracle in ``tests.reference`` needs to
-know of it. ``problems`` draws small ones; ``large`` names fixed ones beyond the 512 nodes up to
+A ``Problem`` holds one graph of the package and what the oracle in ``oracles/reference.py`` needs
+to know of it. ``problems`` draws small ones; ``large`` names fixed ones beyond the 512 nodes up to
 which a full dense decomposition is taken, so that the iterative solvers have something to do.
 """
 
@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 import lowrankgcn as lg
 from lowrankgcn._parallel import single_threaded_blas
 from lowrankgcn.graphs import Graph
-from tests import reference
-from tests import strategies as own
+from tests.support.cases import strategies as own
+from tests.support.oracles import reference
 
 KINDS = ("gaussian", "incidence", "codes", "dense", "sparse")
 HYPERGRAPHS = ("incidence", "codes")
@@ -234,7 +234,7 @@ def recorded() -> Iterator[list[type[Warning]]]:
         warnings.simplefilter("always")
         yield categories
     for warning in caught:
-        assert Path(__file__).parent in Path(warning.filename).parents, warning
+        assert Path(__file__).parents[2] in Path(warning.filename).parents, warning
         categories.append(warning.category)
 
 

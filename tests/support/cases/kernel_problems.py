@@ -9,15 +9,16 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import lowrankgcn as lg
-from tests import reference, strategies
-from tests.operator_contract import close
-from tests.problems import (
+from tests.support.cases import strategies
+from tests.support.cases.problems import (
     Problem,
     gap,
     left_out,
     problems,
 )
-from tests.strategies import FilterCase
+from tests.support.cases.strategies import FilterCase
+from tests.support.contracts.operator_contract import close
+from tests.support.oracles import reference
 
 TOLERANCE = 1e-10
 

@@ -1,0 +1,1 @@
+"""Helpers of the tests: oracles, cases, contracts and stored results."""

@@ -1,0 +1,1 @@
+"""Graphs, kernels, networks and inputs that tests share, and strategies that draw them."""

@@ -1,0 +1,1 @@
+"""What every operator and every graph must fulfil."""

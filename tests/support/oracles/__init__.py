@@ -1,0 +1,1 @@
+"""Dense transcriptions of the paper, which import nothing of the package."""

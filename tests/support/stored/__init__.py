@@ -1,0 +1,1 @@
+"""Results and model files of earlier states."""
