@@ -1,5 +1,7 @@
 r"""Conformal limits: sets that contain the true class, and rows that fit no labelled class.
 
+>>> import numpy as np
+>>> from lowrankgcn.gp.conformal import prediction_sets
 >>> held_out, classes = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]), np.array([0, 1, 0])
 >>> prediction_sets(np.array([[0.95, 0.05], [0.5, 0.5]]), held_out, classes, level=0.5).tolist()
 [[True, False], [True, False]]

@@ -2,8 +2,8 @@
 
 ``python -m tests.support.stored.golden`` writes ``tests/data/golden.json`` anew. Do that only in a
 change that alters the method on purpose, and say so in its commit message. Everything is drawn from
-seeds, has simple eigenvalues and is trained in float64, so processors agree far beyond the 1e-6 that
-``test_golden.py`` allows.
+seeds, has simple eigenvalues and is trained in float64, so processors agree far beyond the 1e-6
+that ``test_golden.py`` allows.
 """
 
 from __future__ import annotations
