@@ -128,7 +128,7 @@ class GCNClassifier(SemiSupervisedClassifier):
     --------
     SpectralGPClassifier : Gaussian process in closed form, without torch.
     nn.GCN : The network alone.
-    training.train : The training alone.
+    nn.train : The training alone.
     save, load : Model files.
 
     Notes

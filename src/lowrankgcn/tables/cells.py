@@ -96,7 +96,7 @@ class Cells:
         ----------
         column : Series, Arrow array or ndarray, shape (n,)
             None, NaN, NaT and NA are missing; an empty text is not. The kind follows from the type
-            (:func:`column_kind`). A column of Python objects has the type that all its present
+            (``column_kind``). A column of Python objects has the type that all its present
             cells share, if they do. Values other than texts, numbers and booleans are replaced by
             ``str(value)``.
         name : object
