@@ -23,7 +23,7 @@ demo: $(VENV)/.ready-nn ## classify a built-in table and a built-in point cloud
 test: lint ## run the static checks and all tests
 	@$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
-soak: $(VENV)/.ready-dev ## run thousands of damaged files, killed commands and property-based examples (an hour)
+soak: $(VENV)/.ready-dev ## run thousands of damaged files, killed commands and property-based examples
 	@$(BIN)/python -m tests.support.fuzz
 	@HYPOTHESIS_PROFILE=thorough $(ONE_THREAD) $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 8 --dist worksteal
 

@@ -98,11 +98,10 @@ class Eigenpairs:
         Orthonormal columns.
     residuals : (k,) array
         ‖𝓛u − λu‖ for the operator that was solved; a true eigenvalue of it is no further away.
-    method : {"dense", "modes", "svd", "block", "null space"}
+    method : {"dense", "svd", "block", "null space"}
         The solver; "null space" if only zero eigenvalues were requested.
     iterations : int
-        Products of the operator with a vector that the solver used; with "modes" of its Gram matrix
-        on Fourier modes.
+        Products of the operator with a vector that the solver used.
     n_components : int
         Multiplicity of the eigenvalue zero in the graph.
     fast_sum_error : float
