@@ -30,6 +30,7 @@ from lowrankgcn.operators.symmetric_operator import FloatArray, SymmetricOperato
 # Measured with FINUFFT 2: plans of fewer points, or more plans, cost more than they save.
 _SPANS = 8
 _FEW_POINTS = 2**14
+_SINGLE_MODES = 1e5  # modes per dimension, times eps, up to which single precision suffices
 
 
 def fourier_modes(extent: FloatArray, eps: float) -> tuple[FloatArray, FloatArray]:
@@ -65,8 +66,8 @@ class GaussianFourier(SymmetricOperator):
         Error of the kernel and of the transforms.
     """
 
-    angles: FloatArray
-    coefficients: FloatArray
+    angles: NDArray[Any]
+    coefficients: NDArray[Any]
     eps: float
 
     @classmethod
@@ -79,7 +80,10 @@ class GaussianFourier(SymmetricOperator):
             for P, M in zip(period, half, strict=True)
         ]
         angles = (cloud.coordinates - (low + high) / 2) * (2 * math.pi / period)
-        return cls(np.ascontiguousarray(angles.T), reduce(np.multiply.outer, lines), eps)
+        # Single precision rounds the phases of the highest modes by about 1e-6 of their number.
+        dtype = np.float32 if half.max() <= _SINGLE_MODES * eps else np.float64
+        coefficients = reduce(np.multiply.outer, lines).astype(dtype)
+        return cls(np.ascontiguousarray(angles.T, dtype), coefficients, eps)
 
     @property
     def n(self) -> int:
@@ -91,7 +95,8 @@ class GaussianFourier(SymmetricOperator):
         # that does not depend on the number of threads, make results reproducible.
         span = max(-(-self.n // _SPANS), 4 * self.coefficients.size, _FEW_POINTS)
         plans = map_chunks(self._plans, self.n, span)
-        packed, product = np.zeros(self.n, np.complex128), np.empty(X.shape)
+        packed = np.zeros(self.n, np.result_type(self.angles, np.complex64))
+        product = np.empty(X.shape)
 
         def spread(start: int, stop: int) -> NDArray[Any]:
             sums: NDArray[Any] = plans[start // span][0].execute(packed[start:stop])
@@ -113,7 +118,8 @@ class GaussianFourier(SymmetricOperator):
     def _plans(self, start: int, stop: int) -> list[Any]:
         """Return FINUFFT's plans of types 1 and 2 for some of the points."""
         # By default FINUFFT chooses upsampfac, and thereby the error, from the number of points.
-        options = {"eps": max(self.eps, 1e-14), "nthreads": 1, "upsampfac": 2.0}
+        options: dict[str, Any] = {"nthreads": 1, "upsampfac": 2.0, "eps": max(self.eps, 1e-14)}
+        options["dtype"] = np.result_type(self.angles, np.complex64).name
         shape = self.coefficients.shape
         plans = [finufft.Plan(kind, shape, isign=2 * kind - 3, **options) for kind in (1, 2)]
         for plan in plans:
