@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -45,8 +44,11 @@ def incidence_components(incidence: Factor) -> NDArray[np.intp]:
 def _table_components(incidence: CodeFactor) -> NDArray[np.intp]:
     """Join hyperedges that share a row, then look up the component of each row."""
     of_edge = matrix_components(sp.csr_array(incidence.pair_counts > 0))
-    lookup = np.append(of_edge, -1)
-    labels: NDArray[np.intp] = reduce(np.maximum, (lookup[column] for column in incidence.codes.T))
+    lookup, labels = np.append(of_edge, -1), np.full(incidence.shape[0], -1)
+    for column in incidence.codes.T:
+        np.maximum(labels, lookup[column], out=labels)
+        if labels.min() >= 0:  # all hyperedges of a row are in the same component
+            return labels
     alone = np.flatnonzero(labels < 0)
     labels[alone] = len(of_edge) + np.arange(len(alone))
     return labels

@@ -161,7 +161,10 @@ class Graph(ABC):
     @cached_property
     def components(self) -> NDArray[np.intp]:
         """Component of every node, numbered in the order of their first nodes, shape (n,)."""
-        return read_only(pd.factorize(self._find_components())[0].astype(np.intp, copy=False))
+        labels = self._find_components()
+        if labels.any():
+            labels = pd.factorize(labels)[0].astype(np.intp, copy=False)
+        return read_only(labels)
 
     @cached_property
     def n_components(self) -> int:

@@ -22,7 +22,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.spatial.distance import cdist
 
 from lowrankgcn._parallel import map_chunks, worthwhile_threads
-from lowrankgcn.operators.factors import sum_over_rows
+from lowrankgcn.operators.factors import scale_rows, sum_over_rows
 from lowrankgcn.operators.symmetric_operator import FloatArray, SymmetricOperator
 
 # exp(-x) is zero in double precision beyond x = 745.14: no edge at a greater scaled distance.
@@ -162,8 +162,8 @@ class GaussianBlocks(SymmetricOperator):
 
         def term(left: int, right: int) -> NDArray[Any]:
             tile = self.tile(index, left, right)
-            tile = tile if scale is None else tile * scale[left:right]
-            return np.asarray(tile @ X[left:right])
+            rows = scale_rows(X[left:right], None if scale is None else scale[left:right])
+            return np.asarray(tile @ rows.astype(tile.dtype, copy=False))
 
         columns = max(_TILE_ENTRIES // max(len(index), 1), _TILE_ROWS)
         threads = worthwhile_threads(len(index) * self.n)

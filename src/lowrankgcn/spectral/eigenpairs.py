@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._format import number, scientific
-from lowrankgcn._parallel import single_threaded_blas_if_small
+from lowrankgcn._parallel import map_chunks, single_threaded_blas_if_small
 from lowrankgcn._validation import choice, invalid, positive_float, positive_int
 from lowrankgcn.exceptions import (
     AccuracyWarning,
@@ -38,7 +38,7 @@ from lowrankgcn.exceptions import (
 )
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.filters import Filter, FilterLike, Polynomial, as_filters
-from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.laplacian import CHUNK_ROWS, Laplacian
 from lowrankgcn.spectral.solvers.choice import largest_eigenvalue, solve
 from lowrankgcn.spectral.solvers.solution import Built, Request, Solution
 
@@ -384,8 +384,8 @@ def _add_largest(
             "filter that is largest at an end of the spectrum, or method='dense'"
         )
 
-    def build(index: NDArray[np.intp], dtype: Any) -> Built:
-        lower, rest = low.build(index[index < below], dtype)
+    def build(index: NDArray[np.intp], dtype: Any, lead: int = 0) -> Built:
+        lower, rest = low.build(index[index < below], dtype, lead)
         upper, further = high.build(above[index[index >= below] - below], dtype)
         return np.hstack([lower, upper]), np.concatenate([rest, further])
 
@@ -461,10 +461,8 @@ def _ranking(strengths: FloatArray) -> NDArray[np.intp]:
 def _assemble(laplacian: Laplacian, solution: Solution, chosen: Chosen, dtype: Any) -> Eigenpairs:
     """Build the chosen pairs, fill in the null vectors, apply the sign rule and check the cut."""
     zeros, index, following = chosen
-    others, residuals = solution.build(index, dtype)
+    vectors, residuals = solution.build(index, dtype, zeros)
     null = laplacian.null_space
-    vectors = np.empty((laplacian.n, zeros + len(index)), dtype)
-    vectors[:, zeros:] = others
     if zeros:
         vectors[:, :zeros] = null.vectors(range(zeros))
         # Without a product: the degrees are the row sums of the weights.
@@ -491,7 +489,12 @@ def _assemble(laplacian: Laplacian, solution: Solution, chosen: Chosen, dtype: A
 
 def fix_signs(vectors: NDArray[Any]) -> None:
     """Apply the sign rule to every column, in place."""
-    high, low = vectors.max(axis=0), vectors.min(axis=0)
+
+    def extremes(start: int, stop: int) -> NDArray[Any]:
+        columns = np.ascontiguousarray(vectors[start:stop].T)  # short rows are reduced slowly
+        return np.stack([columns.max(axis=1), -columns.min(axis=1)])
+
+    high, low = np.max(map_chunks(extremes, len(vectors), CHUNK_ROWS), axis=0) * [[1], [-1]]
     threshold = (1 - _SIGN_TOL) * np.maximum(high, -low)
     signs = np.where(high < threshold, -1, 1)
     # Only where the largest positive and negative entries tie, the first of them decides.
@@ -503,8 +506,13 @@ def fix_signs(vectors: NDArray[Any]) -> None:
 
 def flip_signs(vectors: NDArray[Any], signs: NDArray[Any]) -> None:
     """Multiply the columns by signs, in place."""
+    factors = signs.astype(vectors.dtype)
+
+    def flip(start: int, stop: int) -> None:
+        vectors[start:stop] *= factors
+
     if (signs < 0).any():
-        vectors *= signs.astype(vectors.dtype)
+        map_chunks(flip, len(vectors), CHUNK_ROWS)
 
 
 def warn_if_cut_degenerate(

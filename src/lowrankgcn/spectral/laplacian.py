@@ -113,6 +113,8 @@ class NullSpace:
 
     def vectors(self, numbers: Sequence[int] | NDArray[np.intp]) -> FloatArray:
         """Return the null vectors of the given numbers as columns, shape (n, len(numbers))."""
+        if self.dimension == 1:
+            return np.repeat(self.profile[:, None], len(numbers), axis=1)
         return np.asarray(self.matrix[:, np.asarray(numbers, np.intp)].toarray())
 
     def coefficients(self, X: FloatArray) -> FloatArray:

@@ -62,8 +62,9 @@ def solve_block(laplacian: Laplacian, request: Request) -> Solution:
             fresh = space.filter(fresh, space.first_edge, degree)
     # Residuals add to the error of fast sums, which is compared with `tol` too.
     tol = request.tol if laplacian.affinity.exact else request.tol / 2
-    basis, image = np.empty((2, laplacian.n, most), space.dtype)
-    small, filled = np.zeros((most, most)), 0
+    columns = max(most, width + step)
+    basis, image = np.empty((2, laplacian.n, columns), space.dtype)
+    small, filled = np.zeros((columns, columns)), 0
     for _ in range(request.max_iter or 1000):
         fresh = space.extended(basis[:, :filled], fresh, least - filled)
         if not fresh.shape[1]:  # the space is exhausted
@@ -99,7 +100,7 @@ def solve_block(laplacian: Laplacian, request: Request) -> Solution:
             kept = count if tol >= _SINGLE_TOL else width
             fresh, least = _combined(basis[:, :filled], ritz[:, :kept]), count
             space.use(np.float64)
-            basis, image = np.empty((2, laplacian.n, most))
+            basis, image = np.empty((2, laplacian.n, columns))
             filled = 0
     else:
         raise EigensolverError(
