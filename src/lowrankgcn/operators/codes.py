@@ -32,8 +32,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import MOST_NODES, integer_array, invalid, node_index, positive_int
-from lowrankgcn.operators.factors import Factor, as_array, scale_rows, sum_over_rows
-from lowrankgcn.operators.symmetric_operator import FloatArray
+from lowrankgcn.operators.factors import Factor, FloatArray, as_array, scale_rows, sum_over_rows
 
 # Measured at 10⁶ rows, 21 columns and 112 values (benchmarks/setup_time.py): dense parts of this
 # many entries are fastest, and sparse parts if columns have more values.

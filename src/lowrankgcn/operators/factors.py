@@ -21,11 +21,12 @@ from typing import Any, final
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
-from lowrankgcn.operators.symmetric_operator import FloatArray
+
+FloatArray = NDArray[np.float64]
 
 # Rows of a factor evaluated densely at a time: with a few hundred columns they fit the cache.
 BLOCK_ROWS = 1024

@@ -42,17 +42,22 @@ from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import FastSumError
 from lowrankgcn.operators.affinity import Affinity, ExactRows
-from lowrankgcn.operators.factors import Factor
-from lowrankgcn.operators.fourier import GaussianFourier, number_of_modes
+from lowrankgcn.operators.factors import Factor, FloatArray
 from lowrankgcn.operators.gaussian_sums import (
     EDGE_RADIUS,
     SINGLE_PRECISION_TOL,
     GaussianBlocks,
+    GaussianFourier,
     PointCloud,
+    number_of_modes,
 )
 from lowrankgcn.operators.landmarks import LandmarkFactor, greedy_landmarks
-from lowrankgcn.operators.structured import DiagonalPlusLowRank, MatrixOperator
-from lowrankgcn.operators.symmetric_operator import DENSE_LIMIT, FloatArray, SymmetricOperator
+from lowrankgcn.operators.symmetric_operator import (
+    DENSE_LIMIT,
+    DiagonalPlusLowRank,
+    MatrixOperator,
+    SymmetricOperator,
+)
 
 METHODS: tuple[str, ...] = ("auto", "dense", "low-rank", "fourier", "split", "blocks")
 

@@ -25,18 +25,17 @@ from typing import Any, final
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from lowrankgcn._parallel import map_chunks, worthwhile_threads
 from lowrankgcn._validation import invalid
-from lowrankgcn.operators.factors import BLOCK_ROWS, Factor, scale_rows, sum_over_rows
+from lowrankgcn.operators.factors import BLOCK_ROWS, Factor, FloatArray, scale_rows, sum_over_rows
 from lowrankgcn.operators.gaussian_sums import (
     GEMM_RADIUS_SQUARED,
     SINGLE_PRECISION_TOL,
     PointCloud,
     gaussian_kernel,
 )
-from lowrankgcn.operators.symmetric_operator import FloatArray
 
 _SUBSAMPLE = 1000  # points among which greedy pivots are sought
 _TRIED_POINTS = 6000  # up to this many points are all tried, as a subsample may miss a clump

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,6 @@ from lowrankgcn.operators.factors import sum_over_rows
 from lowrankgcn.spectral.laplacian import CHUNK_ROWS
 
 Built = tuple[NDArray[Any], FloatArray]
-
-
-class Builder(Protocol):
-    """See `Solution.build`."""
-
-    def __call__(self, index: NDArray[np.intp], dtype: Any, lead: int = 0) -> Built: ...
-
 
 # Outside the null space every eigenvalue is positive; rounding must not make it zero or negative.
 SMALLEST = float(np.finfo(np.float64).eps)
@@ -83,7 +76,7 @@ class Solution:
 
     values: FloatArray
     method: str
-    build: Builder
+    build: Callable[..., Built]
     products: int = 0
     complete: bool = False
     bulk_value: float = 0.0
