@@ -74,7 +74,7 @@ def solve_block(laplacian: Laplacian, request: Request) -> Solution:
         # The lower triangle is used.
         small[old:filled, :filled] = _inner(image[:, old:filled], basis[:, :filled])
         values, ritz = eigh(small[:filled, :filled])
-        if filled + step > most:
+        if filled + fresh.shape[1] > most:  # no room for as many again
             for block in (basis, image):
                 block[:, :width] = _combined(block[:, :filled], ritz[:, :width])
             small[:width, :width], ritz, filled = np.diag(values[:width]), np.eye(width), width
@@ -84,7 +84,7 @@ def solve_block(laplacian: Laplacian, request: Request) -> Solution:
                 _combined(block[:, :filled], ritz[:, :count]) for block in (basis, image)
             )
         residuals, goal = _residuals(vectors, images, values[:count]), space.goal(tol)
-        active = np.flatnonzero(residuals > goal)
+        active = np.flatnonzero(residuals > goal)[: columns - filled]
         if len(active):
             last, edge = float(values[count - 1]), float(values[:width][-1])
             if filters and space.separates(last, edge):

@@ -167,5 +167,5 @@ def _reorthogonalized(gram: FloatArray, v: FloatArray, mu: FloatArray) -> FloatA
 def eigh(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Compute all eigenpairs of a symmetric matrix, ascending."""
     with single_threaded_blas() if len(matrix) <= _SMALL_MATRIX else nullcontext():
-        values, vectors = la.eigh(matrix, driver="evd")
+        values, vectors = la.eigh(matrix)
     return values, vectors
