@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._format import number, scientific
-from lowrankgcn._parallel import map_chunks, single_threaded_blas_if_small
+from lowrankgcn._parallel import map_chunks, single_threaded_blas_if_small, worthwhile_threads
 from lowrankgcn._validation import choice, invalid, positive_float, positive_int
 from lowrankgcn.exceptions import (
     AccuracyWarning,
@@ -326,7 +326,9 @@ def fix_signs(vectors: NDArray[Any]) -> None:
         columns = np.ascontiguousarray(vectors[start:stop].T)  # short rows are reduced slowly
         return np.stack([columns.max(axis=1), -columns.min(axis=1)])
 
-    high, low = np.max(map_chunks(extremes, len(vectors), CHUNK_ROWS), axis=0) * [[1], [-1]]
+    threads = worthwhile_threads(vectors.size)
+    parts = map_chunks(extremes, len(vectors), CHUNK_ROWS, n_threads=threads)
+    high, low = np.max(parts, axis=0) * [[1], [-1]]
     threshold = (1 - _SIGN_TOL) * np.maximum(high, -low)
     signs = np.where(high < threshold, -1, 1)
     # Only where the largest positive and negative entries tie, the first of them decides.
@@ -344,7 +346,7 @@ def flip_signs(vectors: NDArray[Any], signs: NDArray[Any]) -> None:
         vectors[start:stop] *= factors
 
     if (signs < 0).any():
-        map_chunks(flip, len(vectors), CHUNK_ROWS)
+        map_chunks(flip, len(vectors), CHUNK_ROWS, n_threads=worthwhile_threads(vectors.size))
 
 
 def warn_if_cut_degenerate(
