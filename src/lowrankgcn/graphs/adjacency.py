@@ -45,12 +45,7 @@ from lowrankgcn.graphs.matrices import (
     read_only,
     weight_array,
 )
-from lowrankgcn.graphs.neighbours import (
-    LARGEST_SEED,
-    WEIGHTS,
-    NearestNeighbours,
-    NeighbourWeights,
-)
+from lowrankgcn.graphs.neighbours import LARGEST_SEED, WEIGHTS, NearestNeighbours, NeighbourWeights
 from lowrankgcn.operators import FloatArray, MatrixOperator
 from lowrankgcn.operators.affinity import Affinity
 
