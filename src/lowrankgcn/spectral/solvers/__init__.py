@@ -19,7 +19,9 @@ block     any operator: filtered blocks of vectors        some 20k … 60k produ
 >>> cycle = np.roll(np.eye(6), 1, axis=0) + np.roll(np.eye(6), -1, axis=0)
 >>> solve_dense(lg.Laplacian(lg.AdjacencyGraph(cycle)), Request(tol=1e-9)).values.round(6)
 array([0.5, 0.5, 1.5, 1.5, 2. ])
->>> solve(lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]])), Request(tol=1e-6, count=1)).method
+>>> from lowrankgcn.spectral.solvers import solve
+>>> table = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
+>>> solve(table, Request(tol=1e-6, count=1)).method
 'svd'
 """
 
