@@ -15,6 +15,7 @@ from tests.distributed.tables import from_parts, in_blocks
 import dask.array as da  # isort: skip
 from lowrankgcn.distributed.partitions import Partitions  # isort: skip
 from lowrankgcn.distributed.dask_adapter import Sample, draw_sample  # isort: skip
+from tests.support.each import each
 
 N = 60
 ROWS = pd.DataFrame({"row": np.arange(N)})
@@ -74,7 +75,7 @@ KINDS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("y", KINDS.values(), ids=KINDS)
+@each("y", KINDS.values(), ids=KINDS)
 def test_labels_are_read_as_in_memory(y: Any) -> None:
     expected = read_labels(y)
     variants = [y]
