@@ -11,11 +11,11 @@ from numpy.testing import assert_array_equal
 
 from lowrankgcn.estimators.class_labels import read_labels
 from tests.distributed.tables import from_parts, in_blocks
+from tests.support.each import each
 
 import dask.array as da  # isort: skip
 from lowrankgcn.distributed.partitions import Partitions  # isort: skip
 from lowrankgcn.distributed.dask_adapter import Sample, draw_sample  # isort: skip
-from tests.support.each import each
 
 N = 60
 ROWS = pd.DataFrame({"row": np.arange(N)})

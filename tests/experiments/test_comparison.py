@@ -34,7 +34,6 @@ from lowrankgcn.experiments.comparison.task import (
     load_task,
 )
 from lowrankgcn.experiments.statistics import interval
-from tests.support.each import each
 
 
 def blobs(n: int = 60, *, categorical: bool = False) -> ComparisonTask:
@@ -68,7 +67,7 @@ def broken(task: ComparisonTask, labels: np.ndarray, seed: int) -> np.ndarray:
 
 
 class TestMethods:
-    @each("method", METHODS, ids=lambda method: method.key)
+    @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.key)
     def test_every_method_learns_and_repeats(self, method: Method) -> None:
         if method.obstacle():
             pytest.skip(str(method.obstacle()))
