@@ -78,8 +78,8 @@ def test_low_rank(kind: str, data: st.DataObject) -> None:
         agree(K, truncated, max(tolerance(spectrum), 1e-13 / distance))
 
 
-@given(data=st.data())
 @each("kind", KINDS)
+@given(data=st.data())
 def test_rank_n_is_the_full_kernel(kind: str, data: st.DataObject) -> None:
     problem, smoother, spectrum, case, expected = drawn(data, kind, strategies.filter_cases())
     assume(not bulk_size(problem, smoother, spectrum))
