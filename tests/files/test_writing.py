@@ -245,7 +245,9 @@ def _same(frame: pd.DataFrame, path: Path) -> None:
 
 @each("ending", ENDINGS)
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=max(25, settings().max_examples),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
 def test_what_is_written_is_read(ending: str, tmp_path: Path, data: st.DataObject) -> None:
