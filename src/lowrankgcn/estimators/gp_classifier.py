@@ -36,7 +36,7 @@ from lowrankgcn.estimators.semi_supervised import (
     unchanged_on_failure,
     warn_of_unplaced,
 )
-from lowrankgcn.gp.shares import apply_factors
+from lowrankgcn.gp.process import apply_factors
 from lowrankgcn.gp.suggestion import choose_rows, entropy, first_of_views
 from lowrankgcn.gp.views import FittedViews
 from lowrankgcn.graphs import Graph
@@ -322,8 +322,8 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
             Rows to explain, as for :meth:`predict`.
         by : {"auto", "columns", "rows", "blocks"}
             "columns": Shapley values of the columns, relative to the mean over up to 32 rows
-            that represent the fitted ones (:mod:`lowrankgcn.gp.shapley`); a graph object counts as
-            one more column. "rows": one contribution per labelled row. "blocks": one per block.
+            that represent the fitted ones (:mod:`lowrankgcn.gp.attribution`); a graph object counts
+            as one more column. "rows": one contribution per labelled row. "blocks": one per block.
             "auto": columns for tables, otherwise rows.
 
         Returns

@@ -19,10 +19,8 @@ from lowrankgcn.estimators.parameters import GPParameters
 from lowrankgcn.estimators.rows import NOT_BUILT_FROM_X, Rows, Sample, map_rows
 from lowrankgcn.gp.blocks import Block, Views
 from lowrankgcn.gp.likelihood import softmax
-from lowrankgcn.gp.prior import Prior
-from lowrankgcn.gp.process import fit_process
-from lowrankgcn.gp.recipe import row_blocks, supervised_blocks
-from lowrankgcn.gp.shares import apply_factors, share_factors
+from lowrankgcn.gp.process import apply_factors, fit_process, share_factors
+from lowrankgcn.gp.recipe import Prior, row_blocks, supervised_blocks
 from lowrankgcn.gp.views import GRAPHS, FittedViews
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.operators import FloatArray

@@ -27,9 +27,8 @@ from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.estimators.parameters import GPParameters, checked
 from lowrankgcn.estimators.rows import read_rows
 from lowrankgcn.gp.likelihood import CONSTANT, softmax, targets
-from lowrankgcn.gp.prior import Prior, size_terms
 from lowrankgcn.gp.process import GaussianProcess
-from lowrankgcn.gp.recipe import SUPERVISED
+from lowrankgcn.gp.recipe import SUPERVISED, Prior, size_terms
 from lowrankgcn.gp.suggestion import first_of_views, unfitted_process
 from lowrankgcn.graphs import Graph
 from lowrankgcn.tables import Table
