@@ -94,6 +94,10 @@ def _unless_auto(check: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
     return lambda value, name: None if _is_auto(value) else check(value, name)
 
 
+def _filters(spec: Any, name: str) -> tuple[Filter, ...]:
+    return as_filters(spec)
+
+
 def _widths(widths: Any, name: str) -> tuple[int, ...]:
     if isinstance(widths, numbers.Integral) and not isinstance(widths, bool):
         widths = (widths,)
@@ -160,7 +164,7 @@ class GCNParameters:
 
     graph: Annotated[str | Graph, graph_or_name]
     architecture: Annotated[str, partial(choice, options=PENALTIES)]
-    filter: Annotated[tuple[Filter, ...] | None, _unless_auto(lambda spec, name: as_filters(spec))]
+    filter: Annotated[tuple[Filter, ...] | None, _unless_auto(_filters)]
     rank: Annotated[int | None, _unless_auto(positive_int)]
     bandwidth: Annotated[float | None, _unless_auto(positive_float)]
     smoother: Any
