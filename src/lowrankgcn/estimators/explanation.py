@@ -15,7 +15,7 @@ row 0: apple (80.0 %) rather than pear (20.0 %), log-odds +1.40
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, final
 
 import pandas as pd
@@ -192,10 +192,11 @@ class Explanation(Sequence[ExplainedRow]):
         lines = []
         for one in self.rows:
             about = {name: getattr(one, name) for name in _ABOUT}
-            baseline = {"kind": "baseline", "amount": one.baseline, "error": 0.0}
-            lines += [about | part for part in (*map(asdict, one.contributions), baseline)]
-        parts = [part.name for part in fields(Contribution)]
-        frame = pd.DataFrame(lines, columns=[*_ABOUT, *parts], dtype=object)
+            lines += [about | asdict(part) for part in one.contributions]
+            baseline = {"kind": "baseline", "name": None, "value": None, "amount": one.baseline}
+            lines.append({**about, **baseline, "error": 0.0})
+        columns = [*_ABOUT, "kind", "name", "value", "amount", "error"]
+        frame = pd.DataFrame(lines, columns=columns, dtype=object)
         return frame.astype(dict.fromkeys(("probability", "log_odds", "amount", "error"), float))
 
     def __repr__(self) -> str:
