@@ -455,7 +455,7 @@ def first_rows(
     Notes
     -----
     Same rule as :meth:`lowrankgcn.SpectralGPClassifier.suggest`, with the amplitudes of the prior
-    and equal uncertainty of all rows.
+    and equal uncertainty of all rows. Of more than 100,000 rows, a sample is considered.
 
     Examples
     --------
@@ -470,7 +470,9 @@ def first_rows(
     classifier = SpectralGPClassifier(graph=graph)
     settings = checked(GPParameters, classifier.get_params())
     rows = read_rows(classifier, X, settings.graph, numbers="table")
-    known = node_index(labelled, "labelled", rows.n_rows) if len(labelled) else np.zeros(0, np.intp)
+    known = np.zeros(0, np.intp)
+    if len(labelled):
+        known = np.unique(node_index(labelled, "labelled", rows.n_rows))
     prepared = prepare_rows(rows, settings, seed, known)
     sample = prepared.sample.index
     candidates = _candidates(k, rows.n_rows, sample, known, among)
