@@ -21,7 +21,7 @@ from lowrankgcn.estimators.class_labels import Labels
 from lowrankgcn.estimators.gcn_model import Ensemble, GCNModel, mean_softmax
 from lowrankgcn.estimators.gcn_setup import build_graph, choose_kernels, scaled_features
 from lowrankgcn.estimators.parameters import PENALTIES, GCNParameters
-from lowrankgcn.estimators.rows import NOT_BUILT_FROM_X, Rows, Sample, take
+from lowrankgcn.estimators.rows import NOT_BUILT_FROM_X, Rows, Sample
 from lowrankgcn.exceptions import warn_caller
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.extension import Extension
@@ -102,8 +102,7 @@ def fit_gcn(
         alone = graph.isolated[labels.index]  # isolated rows keep their own label
         shares[labels.index[alone]] = np.eye(labels.n_classes)[labels.codes[alone]]
         if model is not None:
-            classify = model.placed_distributions
-            shares = sample.complete(shares, lambda: classify(take(rows.data, sample.rest)))
+            shares = sample.complete(shares, model.placed_distributions)
         unplaced = np.isnan(shares[:, 0])
         shares[unplaced] = 1.0 / labels.n_classes
         times.append(time.perf_counter())

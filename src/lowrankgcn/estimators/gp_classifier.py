@@ -470,9 +470,7 @@ def first_rows(
     classifier = SpectralGPClassifier(graph=graph)
     settings = checked(GPParameters, classifier.get_params())
     rows = read_rows(classifier, X, settings.graph, numbers="table")
-    known = np.zeros(0, np.intp)
-    if len(labelled):
-        known = np.unique(node_index(labelled, "labelled", rows.n_rows))
+    known = np.unique(node_index(labelled, "labelled", rows.n_rows))
     prepared = prepare_rows(rows, settings, seed, known)
     sample = prepared.sample.index
     candidates = _candidates(k, rows.n_rows, sample, known, among)

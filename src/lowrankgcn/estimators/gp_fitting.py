@@ -77,14 +77,12 @@ class PreparedRows:
 
     def complete(self, values: FloatArray, of_views: Callable[[Views], FloatArray]) -> FloatArray:
         """Return values of all rows, from those of the sample and a function of views."""
-
-        def of_rest() -> FloatArray:
-            if self.outside is not None:
-                return of_views(self.outside)
-            rest, read = take(self.sample.rows.data, self.sample.rest), self.views.maps.read
-            return map_rows(lambda part: of_views(read(part)), rest, _READ)
-
-        return self.sample.complete(values, of_rest)
+        read, outside = self.views.maps.read, self.outside
+        if outside is not None:
+            return self.sample.complete(values, lambda rest: of_views(outside))
+        return self.sample.complete(
+            values, lambda rest: map_rows(lambda part: of_views(read(part)), rest, _READ)
+        )
 
 
 def prepare_rows(
@@ -137,14 +135,9 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, A
     known = prepared.at(labels.index)
     with single_threaded_blas_if_small(10 * len(labels.index)):  # matrices of that many columns
         blocks, forest_loss = _blocks(prepared, known, labels)
+        options: Any = {"prior": Prior.load(), "random_state": prepared.seed}
         process, held_out = fit_process(
-            known,
-            labels.codes,
-            labels.n_classes,
-            blocks,
-            forest_loss=forest_loss,
-            prior=Prior.load(),
-            random_state=prepared.seed,
+            known, labels.codes, labels.n_classes, blocks, forest_loss, **options
         )
     times.append(time.perf_counter())
     report_progress("predicting")

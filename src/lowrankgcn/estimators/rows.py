@@ -141,18 +141,18 @@ class Sample:
         """Rows that are not sampled, ascending."""
         return np.delete(np.arange(self.rows.n_rows), self.index)
 
-    def complete(self, values: FloatArray, of_rest: Callable[[], FloatArray]) -> FloatArray:
+    def complete(self, values: FloatArray, of_rows: Callable[[Any], FloatArray]) -> FloatArray:
         """Return values of all rows, from those of the sampled rows and a function of the others.
 
         >>> rows = Rows("points", np.arange(10.0)[:, None], 10, "points", 1)
         >>> sample = Sample.draw(rows, "auto", np.array([7]), fit_rows=3, seed=0)
-        >>> sample.complete(np.zeros(3), lambda: np.ones(7)).shape
-        (10,)
+        >>> sample.complete(np.zeros(3), lambda others: np.ones(len(others))).sum()
+        np.float64(7.0)
         """
         if not len(self.rest):
             return values
         every = np.empty((self.rows.n_rows, *values.shape[1:]))
-        every[self.index], every[self.rest] = values, of_rest()
+        every[self.index], every[self.rest] = values, of_rows(take(self.rows.data, self.rest))
         return every
 
 
@@ -268,8 +268,5 @@ def take(data: Any, index: Any) -> Any:
 
 def map_rows(function: Callable[[Any], FloatArray], X: Any, size: int) -> FloatArray:
     """Apply a function that is independent for each row to chunks of `size` rows."""
-
-    def apply(start: int, stop: int) -> FloatArray:
-        return function(take(X, slice(start, stop)))
-
-    return np.concatenate(map_chunks(apply, X.shape[0], size))
+    spans = map_chunks(lambda i, j: function(take(X, slice(i, j))), X.shape[0], size)
+    return np.concatenate(spans)
