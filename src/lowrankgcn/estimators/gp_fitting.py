@@ -135,9 +135,14 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, A
     known = prepared.at(labels.index)
     with single_threaded_blas_if_small(10 * len(labels.index)):  # matrices of that many columns
         blocks, forest_loss = _blocks(prepared, known, labels)
-        options: Any = {"prior": Prior.load(), "random_state": prepared.seed}
         process, held_out = fit_process(
-            known, labels.codes, labels.n_classes, blocks, forest_loss, **options
+            known,
+            labels.codes,
+            labels.n_classes,
+            blocks,
+            forest_loss=forest_loss,
+            prior=Prior.load(),
+            random_state=prepared.seed,
         )
     times.append(time.perf_counter())
     report_progress("predicting")
