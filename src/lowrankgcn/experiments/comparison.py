@@ -35,7 +35,7 @@ from lowrankgcn import datasets
 from lowrankgcn._format import shorten
 from lowrankgcn._validation import invalid, positive_int
 from lowrankgcn.estimators.evidence import Evidence, log_loss
-from lowrankgcn.experiments.comparison.methods import Method
+from lowrankgcn.experiments.methods import Method
 from lowrankgcn.tables import Cells, Table
 from lowrankgcn.tables.cells import Name
 

@@ -34,7 +34,7 @@ from lowrankgcn._validation import choice, invalid
 from lowrankgcn.tables import TableEncoder
 
 if TYPE_CHECKING:
-    from lowrankgcn.experiments.comparison.task import ComparisonTask
+    from lowrankgcn.experiments.comparison import ComparisonTask
 
 _NEIGHBOURS = 10
 _SAMPLE = 2000  # rows from which the scale of a Gaussian kernel is estimated
@@ -142,7 +142,7 @@ def hyperedges(task: ComparisonTask) -> NDArray[np.int64]:
     categories, otherwise one for every row and its ten nearest rows.
 
     >>> import pandas as pd
-    >>> from lowrankgcn.experiments.comparison.task import ComparisonTask
+    >>> from lowrankgcn.experiments.comparison import ComparisonTask
     >>> frame = pd.DataFrame({"colour": ["red", "blue", "red", "blue"]})
     >>> hyperedges(ComparisonTask("things", frame, [0, 1, 0, 1]))
     array([[0, 1, 2, 3],
