@@ -132,7 +132,7 @@ class TestMethods:
             choose(["absent"])
         result = compare(blobs(), [absent, small, *choose(["logistic"])], counts=(5,), splits=1)
         assert result.skipped == {
-            "absent": "no-such is not installed",
+            "absent": "no-such is not installed; pip install 'lowrankgcn[peers]'",
             "svc": "more than 10 rows take too much time or memory",
         }
         assert "- SVC skipped: more than 10 rows take too much time or memory" in as_markdown(

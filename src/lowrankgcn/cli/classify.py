@@ -150,17 +150,9 @@ def write_report(
     from lowrankgcn.report.classification import Classification
     from lowrankgcn.report.pages import render_classification  # loads Jinja2
 
-    classification = Classification(
-        classifier,
-        data.table.frame,
-        data.labels,
-        columns=data.columns,
-        evidence=evidence,
-        source=data.table.name,
-        notes=data.notes,
-        seed=classifier.random_state,
-        **about,
-    )
+    about |= {"columns": data.columns, "source": data.table.name, "notes": data.notes}
+    about |= {"evidence": evidence, "seed": classifier.random_state}
+    classification = Classification(classifier, data.table.frame, data.labels, **about)
     terminal.write_output(path, render_classification(classification), "--report")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -41,10 +41,7 @@ def classify_folder(args: Arguments, name: str, settings: Mapping[str, Any]) -> 
     classifier = getattr(lowrankgcn, name)(**settings)
     with _client(args.scheduler, args.workers):
         with one_line_errors():
-            frame, features, markers, run.notes = _read(args)
-        labels = frame[[target]].map_partitions(
-            _read_labels, target, markers, meta=(target, object)
-        )
+            frame, features, labels, run.notes = _read(args)
         with run.computing("fitting", timed=True):
             classifier.fit(features, labels)
         with run.step("writing"):
@@ -66,7 +63,7 @@ def classify_folder(args: Arguments, name: str, settings: Mapping[str, Any]) -> 
     }
     facts |= {"note": "; ".join(run.notes)} if run.notes else {}
     if run.as_json:
-        more = {"seed": classifier.random_state, "seconds": run.all_seconds()}
+        more = {"seed": classifier.random_state, "seconds": run.seconds | {"total": run.total()}}
         run.print_json(facts | more | {"warnings": run.warnings})
     else:
         run.print_facts(facts)
@@ -129,8 +126,8 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[None]:
         yield
 
 
-def _read(args: Arguments) -> tuple[Any, Any, list[str], list[str]]:
-    """Return the table, its feature columns, markers of unlabelled rows, and notes."""
+def _read(args: Arguments) -> tuple[Any, Any, Any, list[str]]:
+    """Return the table, its feature columns, its labels (texts or missing), and notes."""
     from lowrankgcn.distributed.parquet import folder_types, read_folder
     from lowrankgcn.distributed.partitions import compute
 
@@ -144,22 +141,14 @@ def _read(args: Arguments) -> tuple[Any, Any, list[str], list[str]]:
     used = frame[[name for name in frame.columns if name not in {*dropped, target}]]
     if pa.types.is_integer(folder_types(table)[target]):
         frame = frame.astype({target: "Int64"})  # pandas reads integers with gaps as floats
-    counts = frame[[target]].map_partitions(_count_texts, target, meta=("count", int))
+    texts = frame[[target]].map_partitions(read_texts, target, meta=(target, object))
+    counts = texts.map_partitions(pd.Series.value_counts, dropna=False, meta=("count", int))
     (counts,) = compute(counts)
     counts = counts.groupby(level=0, dropna=False).sum()
     with prefix_errors(f"column {target!r}"):
         markers, notes = find_markers(counts, args.unlabelled, args.class_)
-    return frame, used, markers, notes + earlier_note(earlier, "left out")
-
-
-def _count_texts(block: pd.DataFrame, target: str) -> pd.Series:
-    return read_texts(block, target).value_counts(dropna=False)
-
-
-def _read_labels(block: pd.DataFrame, target: str, markers: Sequence[str]) -> pd.Series:
-    """Return labels as texts, None for blank texts and markers."""
-    labels = read_texts(block, target)
-    return labels.where(~labels.isin(markers), None)
+    labels = texts.mask(texts.isin(markers))
+    return frame, used, labels, notes + earlier_note(earlier, "left out")
 
 
 def _write(frame: Any, labels: Any, classifier: Any, each_class: bool, out: Path) -> None:

@@ -182,7 +182,11 @@ class Predictions:
             row |= {name: values[place] for name, values in scores.items()}
         if run.as_json:
             results = {"classes": counts, "without_prediction": missing, "notes": run.notes}
-            more = {"warnings": run.warnings, "files": run.files, "seconds": run.all_seconds()}
+            more = {
+                "warnings": run.warnings,
+                "files": run.files,
+                "seconds": run.seconds | {"total": run.total()},
+            }
             run.print_json({**document, **results, **more})
             return
         run.print_facts({**facts, **self.set_facts(), "note": run.notes})

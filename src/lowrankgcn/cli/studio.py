@@ -52,7 +52,6 @@ def studio(args: Arguments) -> None:
     with run.progress("loading"), one_line_errors():
         from lowrankgcn.studio import server
         from lowrankgcn.studio.engine import Engine
-        from lowrankgcn.studio.export import Export
         from lowrankgcn.studio.journal import Journal
         from lowrankgcn.studio.session import Session
         from lowrankgcn.studio.view import View
@@ -67,12 +66,11 @@ def studio(args: Arguments) -> None:
         settings = {"graph": args.graph, "random_state": args.seed, **data.graph_option}
         engine = Engine(data.rows, settings)
         session = Session(data.labels.tolist(), journal, engine)
-        view = View(table.name, frame, data.columns, data.features, session, engine)
+        command_line = terminal.command_line(args.context, "port", "browser")
+        view = View(table, data, session, engine, partial(_write, data, command_line))
         listener = server.listen(args.port)
-    command_line = terminal.command_line(args.context, "port", "browser")
     port = listener.getsockname()[1]
-    export = Export(table, session, engine, partial(_write, data, command_line))
-    app = server.make_app(view, export, token, port)
+    app = server.make_app(view, token, port)
     address = f"http://127.0.0.1:{port}/?token={token}"
     for note in (*data.notes, *journal.notes):
         typer.echo(f"note: {note}", err=True)

@@ -75,7 +75,9 @@ class Method(NamedTuple):
         """Return why the method cannot run on a table of this size, or None."""
         for package in self.packages:
             if find_spec(package) is None:
-                return f"{package.replace('_', '-')} is not installed"
+                extra = "nn" if self.packages == ("torch",) else "peers"
+                name = package.replace("_", "-")
+                return f"{name} is not installed; pip install 'lowrankgcn[{extra}]'"
         too_large = f"more than {self.limit} rows take too much time or memory"
         return too_large if n_rows > self.limit else None
 
@@ -239,7 +241,5 @@ def choose(keys: Sequence[str] | None = None) -> tuple[Method, ...]:
     chosen = tuple(method for method in METHODS if method.key in wanted)
     for method in chosen:
         if (obstacle := method.obstacle()) is not None:
-            extra = "nn" if method.packages == ("torch",) else "peers"
-            got = f"{method.key!r}: {obstacle}; pip install 'lowrankgcn[{extra}]'"
-            raise invalid("method", "methods that are installed", got)
+            raise invalid("method", "methods that are installed", f"{method.key!r}: {obstacle}")
     return chosen
