@@ -14,7 +14,6 @@ from lowrankgcn._format import duration, plural
 from lowrankgcn._progress import listening
 from lowrankgcn.cli import terminal
 from lowrankgcn.cli.options import COLUMNS, Arguments, command
-from lowrankgcn.cli.terminal import Run, one_line_errors, option_error
 
 if TYPE_CHECKING:
     from lowrankgcn.experiments.comparison import ComparisonTask
@@ -47,12 +46,13 @@ def compare(args: Arguments) -> None:
 
     lowrankgcn compare mushrooms --methods gp,logistic,forest --markdown mushrooms.md
     """
-    counts, run, splits = _counts(args.labels_per_class), Run(quiet=args.quiet), args.splits
+    counts, splits = _counts(args.labels_per_class), args.splits
+    run = terminal.Run(quiet=args.quiet)
     with run.progress(f"reading {args.table}"):
         from lowrankgcn.experiments import comparison, summary
         from lowrankgcn.experiments.methods import choose
 
-        with one_line_errors("--methods"):
+        with terminal.one_line_errors("--methods"):
             names = args.methods
             chosen = choose(None if names is None else [key.strip() for key in names.split(",")])
         task = _task(args)
@@ -62,7 +62,7 @@ def compare(args: Arguments) -> None:
     inputs = {} if args.table in comparison.NAMES else terminal.inputs([Path(args.table)])
     terminal.check_outputs({"--csv": args.csv, "--markdown": args.markdown}, inputs)
     begin = time.perf_counter()
-    with run.progress("comparing") as show, listening(None), one_line_errors():
+    with run.progress("comparing") as show, listening(None), terminal.one_line_errors():
 
         def watch(text: str, done: int, total: int) -> None:
             show(text, done, total)
@@ -97,7 +97,7 @@ def _counts(text: str) -> tuple[int, ...]:
         counts = (0,)
     if min(counts) < 1:
         message = f"expected numbers >= 1 such as 5,10,20, got {text!r}"
-        raise option_error("--labels-per-class", message)
+        raise terminal.option_error("--labels-per-class", message)
     return counts
 
 
@@ -110,7 +110,7 @@ def _task(args: Arguments) -> ComparisonTask:
         message = f"the dataset {table} has fixed columns; for a file of this name use ./{table}"
         terminal.refuse(options, f"target {COLUMNS}", message)
     named = table != "-" and not os.path.exists(table) and not os.path.splitext(table)[1]
-    with one_line_errors("TABLE_OR_DATASET"):
+    with terminal.one_line_errors("TABLE_OR_DATASET"):
         if table in NAMES or named:  # an unknown name raises an error that lists the datasets
             return load_task(table)
         if args.target is None:

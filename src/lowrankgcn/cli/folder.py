@@ -18,7 +18,6 @@ from lowrankgcn.cli.labelled_table import column_names, columns_of_earlier_run, 
 from lowrankgcn.cli.options import FILES, Arguments
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.table_labels import find_markers
-from lowrankgcn.cli.terminal import one_line_errors, option_error
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import read_texts
 from lowrankgcn.files.column_choice import check_names
@@ -40,18 +39,18 @@ def classify_folder(args: Arguments, name: str, settings: Mapping[str, Any]) -> 
     run = terminal.Run(quiet=args.quiet, as_json=args.as_json)
     classifier = getattr(lowrankgcn, name)(**settings)
     with _client(args.scheduler, args.workers):
-        with one_line_errors():
+        with terminal.one_line_errors():
             frame, features, labels, run.notes = _read(args)
         with run.computing("fitting", timed=True):
             classifier.fit(features, labels)
         with run.step("writing"):
             if out is not None:
                 # Rows without a prediction have empty cells; a warning per block adds nothing.
-                with one_line_errors("--out", writing=out), terminal.collect_warnings():
+                with terminal.one_line_errors("--out", writing=out), terminal.collect_warnings():
                     _write(frame, labels, classifier, args.probabilities, out)
                 run.files["written"] = str(out)
             if save is not None:
-                with one_line_errors("--save", writing=save):
+                with terminal.one_line_errors("--save", writing=save):
                     lowrankgcn.save(classifier, save, fitted_rows=False)
                 run.files["model"] = str(save)
     facts: dict[str, Any] = {
@@ -74,19 +73,19 @@ def _check(args: Arguments) -> None:
     """Check the options that are different for folders."""
     source, out, options = args.table[0], args.out, vars(args)
     if len(args.table) > 1:
-        raise option_error("TABLE", "expected one folder or several files")
+        raise terminal.option_error("TABLE", "expected one folder or several files")
     of_files = "report level labels edges categorical numeric text"
     terminal.refuse(options, of_files, "not available for folders")
     terminal.refuse(options, FILES, "only for text files, not for folders")
     parts = {f"{file}, which is read": file for file in source.glob("*.parquet")}
     if not parts:
-        raise option_error("TABLE", f"{source} is a folder without Parquet files")
+        raise terminal.option_error("TABLE", f"{source} is a folder without Parquet files")
     if find_spec("dask") is None or find_spec("distributed") is None:
         advice = "pip install 'lowrankgcn[distributed]'"
-        raise option_error("TABLE", f"a folder needs Dask: {advice}")
+        raise terminal.option_error("TABLE", f"a folder needs Dask: {advice}")
     terminal.check_outputs({"--save": args.save}, {**parts, "--out": out})
     if out is None and args.save is None:
-        raise option_error("--out", "name a new folder for the rows")
+        raise terminal.option_error("--out", "name a new folder for the rows")
     if out is None:
         return
     place = out.resolve()
@@ -97,7 +96,7 @@ def _check(args: Arguments) -> None:
         (out.exists(), f"{out} exists already; name a new folder"),
     ):
         if wrong:
-            raise option_error("--out", message)
+            raise terminal.option_error("--out", message)
 
 
 @contextmanager
@@ -122,7 +121,7 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[None]:
         except (OSError, ValueError) as error:
             message = f"no connection to Dask: {' '.join(str(error).split())}"
             option = "--workers" if scheduler is None else "--scheduler"
-            raise option_error(option, message) from None
+            raise terminal.option_error(option, message) from None
         yield
 
 

@@ -10,7 +10,6 @@ from rich.cells import cell_len
 from lowrankgcn._format import plural
 from lowrankgcn.cli import terminal
 from lowrankgcn.cli.options import TABLES, Arguments, command
-from lowrankgcn.cli.terminal import Run, one_line_errors
 
 if TYPE_CHECKING:
     from lowrankgcn.cli.labelled_table import LabelledTable
@@ -38,8 +37,8 @@ def suggest(args: Arguments) -> None:
     if args.edges is not None:
         terminal.refuse(vars(args), "graph", "not with --edges")
     terminal.check_outputs({"--out": out}, terminal.inputs(args.table, args.labels, args.edges))
-    run = Run(quiet=args.quiet, as_json=args.as_json, rows_printed=str(out) == "-")
-    with run.progress("reading"), one_line_errors():
+    run = terminal.Run(quiet=args.quiet, as_json=args.as_json, rows_printed=str(out) == "-")
+    with run.progress("reading"), terminal.one_line_errors():
         from lowrankgcn.cli.labelled_table import check_ending, read_labelled_table, write_table
 
         check_ending(out)
@@ -116,7 +115,7 @@ def _suggestions(
     return suggested
 
 
-def _print_rows(run: Run, suggested: list[dict[str, Any]], target: str | None) -> None:
+def _print_rows(run: terminal.Run, suggested: list[dict[str, Any]], target: str | None) -> None:
     """Print rows, their predictions, and as many of their columns as fit into the lines."""
     columns = [("row", [str(one["row"]) for one in suggested])]
     if target is not None:
