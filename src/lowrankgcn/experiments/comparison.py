@@ -41,7 +41,7 @@ from lowrankgcn.tables.cells import Name
 
 _LARGEST = 1e150  # squares, which variances need, stay finite
 SCORES = ("accuracy", "balanced_accuracy", "log_loss")
-_LEAST = 1e-6  # smaller probabilities of the true class count as this one
+_LEAST = 1e-6  # convention: smaller probabilities of the true class count as this one
 # Warnings about other packages' internals, which users of a method cannot act on.
 _IGNORED = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
 

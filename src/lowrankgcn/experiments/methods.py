@@ -36,7 +36,7 @@ from lowrankgcn.tables import TableEncoder
 if TYPE_CHECKING:
     from lowrankgcn.experiments.comparison import ComparisonTask
 
-_NEIGHBOURS = 10
+_NEIGHBOURS = 10  # convention
 _SAMPLE = 2000  # rows from which the scale of a Gaussian kernel is estimated
 _LARGE = 50_000  # rows; a search among all pairs or 200 epochs over all rows take minutes
 _DENSE = 10_000  # rows; n×n matrices would take more than 2 GB

@@ -40,6 +40,7 @@ _ROWS = 58  # in all tables of the paper: at 95 % each, three would differ by ch
 # Points. The choice of training nodes, the same for all of the paper's figures, changes an accuracy
 # by more.
 TOLERANCE = 2.0
+# Conventions.
 _BASES = 8  # choices of signs for every reduced-order row
 _BASIS_RUNS = 20  # runs of every other choice of signs
 _SPLIT_RUNS = 5  # runs of every random training set

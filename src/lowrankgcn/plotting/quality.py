@@ -15,13 +15,13 @@ from sklearn.base import BaseEstimator
 
 from lowrankgcn._format import plural, shorten
 from lowrankgcn._validation import finite_array, invalid, positive_int
+from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.plotting import drawing
 
 _EXPECTED = "true classes and predictions, or a SpectralGPClassifier"
 _OWN_LABELS = "the classifier has its own labels"
-_ROWS_PER_BIN = 10
-_HISTOGRAM_BINS = 20
+_HISTOGRAM_BINS = 20  # convention
 _SMALLEST_TEXT = 5.5  # points
 
 
@@ -70,7 +70,6 @@ def plot_reliability(
     if isinstance(probabilities, BaseEstimator):
         drawing.expect_none(_OWN_LABELS, truth=truth)
         evidence = drawing.fitted_attribute(probabilities, "evidence_", "probabilities", _EXPECTED)
-        shares, codes = evidence.distributions, evidence.codes
     else:
         shares = finite_array(probabilities, "probabilities", ndim=2)
         if shares.min(initial=0.0) < 0 or shares.max(initial=0.0) > 1 + 1e-6:
@@ -81,12 +80,8 @@ def plot_reliability(
         if len(columns) != shares.shape[1]:
             expected = f"the {shares.shape[1]} classes of the columns of probabilities"
             raise invalid("classes", expected, len(columns))
-        shares = shares[index]
-    most = positive_int(bins, "bins")
-    certainty, correct = shares.max(axis=1), shares.argmax(axis=1) == codes
-    n_bins = np.clip(len(codes) // _ROWS_PER_BIN, 1, most)
-    groups = np.array_split(np.argsort(certainty, kind="stable"), n_bins)
-    parts = [(certainty[rows].mean(), correct[rows].mean(), len(rows)) for rows in groups]
+        evidence = Evidence(codes, shares[index])
+    parts = evidence.reliability_bins(positive_int(bins, "bins"), same=0.0)
     ax = drawing.new_or_given(ax)
     draw_reliability(parts, ax)
     return ax

@@ -27,6 +27,7 @@ from lowrankgcn.plotting import drawing
 from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.filters import Filter, as_filters
 
+# Conventions of the pictures.
 _DASHES = ("-", "--", "-.", ":")
 _SMALLEST_RESIDUAL = 1e-17
 _ZERO = 1e-12  # smaller shares of the largest eigenvalue are zeros with rounding errors

@@ -32,6 +32,7 @@ from lowrankgcn.plotting.drawing import class_key, svg
 from lowrankgcn.report.classification import Classification
 from lowrankgcn.spectral.eigenpairs import Eigenpairs, fix_signs
 
+# Conventions of the map; no prediction depends on them.
 _POINTS = 4000
 _LABELLED = 400
 _APART = 3.0  # distance of components, in units of the root mean square of an eigenvector
