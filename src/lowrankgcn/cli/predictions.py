@@ -21,7 +21,8 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lowrankgcn.cli.terminal import Run, share_text
+from lowrankgcn._format import percent
+from lowrankgcn.cli.terminal import Run
 from lowrankgcn.tables.texts import lower_booleans
 
 _DIGITS = 6  # decimals of probabilities
@@ -187,7 +188,7 @@ class Predictions:
         numbers = ["predicted"] if self.unlabelled.all() else ["given", "predicted"]
         shares = ["mean_probability", *(name for name in ("recall", "precision") if name in scores)]
         rows = [
-            [name, *(str(row[key]) for key in numbers), *(share_text(row[key]) for key in shares)]
+            [name, *(str(row[key]) for key in numbers), *(percent(row[key]) for key in shares)]
             for name, row in counts.items()
         ]
         if missing:

@@ -196,11 +196,6 @@ def name_text(name: str) -> str:
     return shorten(visible(name), _LONGEST) or "''"
 
 
-def share_text(share: float | None) -> str:
-    """Format a share as a percentage, None as a dash."""
-    return "–" if share is None else percent(share)
-
-
 def shares_text(shares: Mapping[str, float]) -> str:
     """Return the largest shares, given first, that make up nine tenths; at most five.
 
