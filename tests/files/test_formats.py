@@ -21,7 +21,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from lowrankgcn.files import choose_columns, decoding, read_file
-from lowrankgcn.tables.texts import FileColumn
+from lowrankgcn.tables import Cells
+from lowrankgcn.tables.texts import TextColumn
 from tests.files.malformed import GOOD
 
 PACKED = {
@@ -241,7 +242,7 @@ class TestExcel:
             "formulas without a stored result, taken as missing: 1; "
             "open and save the file in Excel",
         )
-        kinds = {name: FileColumn.read(frame[name]).kind for name in frame}
+        kinds = {name: TextColumn(Cells.read(frame[name], name)).kind for name in frame}
         assert kinds["mixed"] == "number"
         assert (kinds["on"], kinds["day"], kinds["time"]) == ("category", "date", "date")
 

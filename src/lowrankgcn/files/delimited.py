@@ -17,14 +17,13 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from lowrankgcn._format import shorten
+from lowrankgcn.tables.texts import count_marked
 
 DELIMITERS = (",", ";", "\t", "|")
 
 _BLOCK = 2**24  # Arrow requires a row to fit into one block
 _LONGEST_CELL = 2**27
 
-_WITH_COMMA = r"^\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*$"
-_THOUSANDS = r"^\s*[+-]?[0-9]{1,3},[0-9]{3}\s*$"
 _WITH_POINT = r"^\s*[+-]?[0-9]*\.[0-9]+\s*$"
 _SEPARATOR = re.compile(rb'"?sep=([\t -~])"?\r?\n')
 _SAMPLE = 1000  # rows in which numbers with decimal points are searched
@@ -139,15 +138,9 @@ def find_decimal(table: Any, delimiter: str) -> str:
     """
     if delimiter == ",":  # a comma in quotes separates thousands
         return "."
-    if any(map(_has_commas, table.columns)):
-        return ","
+    for n_texts, commas, points in map(count_marked, table.columns):
+        if n_texts == commas > points:
+            return ","
     sample = table.slice(0, _SAMPLE)
     points = any(pc.any(pc.match_substring_regex(c, _WITH_POINT)).as_py() for c in sample.columns)
     return "," if delimiter == ";" and not points else "."
-
-
-def _has_commas(column: Any) -> bool:
-    """Return whether the commas of a column are decimal commas, not between thousands."""
-    found = column.filter(pc.match_substring(column, ","))
-    decimal = len(found) > 0 and pc.all(pc.match_substring_regex(found, _WITH_COMMA)).as_py()
-    return bool(decimal and not pc.all(pc.match_substring_regex(found, _THOUSANDS)).as_py())

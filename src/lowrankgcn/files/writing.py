@@ -27,7 +27,8 @@ from lowrankgcn.files.decoding import COMPRESSIONS, compression_of, open_packed
 from lowrankgcn.files.excel import write_excel
 from lowrankgcn.files.reading import SUFFIXES, Format, TableFile
 from lowrankgcn.files.records import as_days, write_json
-from lowrankgcn.tables.texts import FileColumn
+from lowrankgcn.tables import Cells
+from lowrankgcn.tables.texts import TextColumn
 
 _TEXT: tuple[Format, ...] = ("csv", "tsv", "jsonl", "json")
 _LONG_INTEGER = r"^\s*[+-]?[0-9]{16,}\s*$"  # floats have fewer digits
@@ -165,11 +166,12 @@ def _typed(column: Any, decimal: str) -> Any:
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
     try:
-        cells = FileColumn.read(column, decimal)
+        cells = TextColumn(Cells.read(column, ""), decimal)
         kind = cells.kind
     except ValueError:  # infinite numbers
         return column
-    ambiguous = cells.dates is not None and cells.dates.ambiguous
+    ambiguous = kind == "date" and cells.dates is not None and cells.dates.ambiguous
+    ambiguous |= kind == "number" and cells.numbers.decimal != decimal
     if kind == "category" or cells.formatted or ambiguous:
         return column
     long = pc.match_substring_regex(cells.cells.values, _LONG_INTEGER)
