@@ -116,14 +116,11 @@ class Columns:
         >>> columns.column_sums({"note: good": 0.5, "note: bad": 0.25})
         {'note': 0.75}
         """
-        column_of = {word: name for name in self.words for word in self._word_names(name)}
+        column_of = {f"{name}: {word}": name for name in self.words for word in self.words[name]}
         total: dict[str, float] = defaultdict(float)
         for name, share in shares.items():
             total[column_of.get(name, name)] += share
         return dict(sorted(total.items(), key=lambda pair: -pair[1]))
-
-    def _word_names(self, name: str) -> list[str]:
-        return [f"{name}: {word}" for word in self.words[name]]
 
     def features(self, frame: Any, *, decimal: str = ".") -> Table:
         """Return the used columns as numbers, dates and categories.
@@ -161,8 +158,8 @@ class Columns:
                 elif kind == "category":
                     typed[name] = column.as_categories()
                 else:
-                    in_cells = word_columns(column.cells.as_categories(), self.words[name])
-                    typed |= zip(self._word_names(name), in_cells.values(), strict=True)
+                    words = word_columns(column.cells.as_categories(), self.words[name])
+                    typed |= {f"{name}: {word}": cells for word, cells in words.items()}
         return Table(typed, table.n_rows)
 
     def labels(self, frame: pd.DataFrame) -> Any:
@@ -280,9 +277,13 @@ def choose_columns(
         guesses: list[str | None] = []
         with prefix_errors(f"column {name!r}"):
             if kind == "number":
-                guesses.append(note := _unreadable_note(column))
-                unreadable += [name] if note else []
-                column.as_numbers(unreadable_as_missing=note is not None)
+                readable, present, other, _ = column.parsed("number")
+                if other is not None and 2 * readable > present:
+                    unreadable.append(name)
+                    counts = f"({present - readable} of {present})"
+                    reading = f"such as {other!r}, are read as missing {counts}"
+                    guesses.append(f"cells that are not numbers, {reading}")
+                column.as_numbers(unreadable_as_missing=name in unreadable)
             elif kind == "text" or (
                 kind is None and column.kind == "category" and is_free_text(column.cells)
             ):
@@ -301,7 +302,7 @@ def choose_columns(
                 if kind == "number":
                     decimal_commas += [name] if column.numbers.decimal == "," != decimal else []
                     guesses.append(column.comma_note)
-                elif kind == "date" and column.dates and (order := column.dates.order):
+                elif kind == "date" and (order := column.dates.order):
                     dates[name] = order
                     advice = "if this is wrong, write them as 2024-12-31"
                     guess = f"dates are read with the {order}; {advice}"
@@ -360,7 +361,7 @@ def _reason(column: TextColumn, name: str) -> Reason | None:
         return "constant"
     if column.kind == "category":
         return "identifier" if n_distinct > max(1, _IDENTIFIER_SHARE * present) else None
-    if not column.whole or column.formatted or n_distinct < len(cells):
+    if not column.whole or column.numbers.style == "formatted" or n_distinct < len(cells):
         return None
     ascending = numbers[1:] > numbers[:-1]
     consecutive = int(numbers.max()) - int(numbers.min()) == len(numbers) - 1
@@ -368,15 +369,6 @@ def _reason(column: TextColumn, name: str) -> Reason | None:
     named = not _IDENTIFIER_WORDS.isdisjoint(re.findall(r"[^\W\d_]+", words))
     numbered = consecutive or ascending.all() or not ascending.any()
     return "identifier" if named or numbered else None
-
-
-def _unreadable_note(column: TextColumn) -> str | None:
-    """Return a note if more than half of the cells, but not all, are numbers."""
-    readable, present, other, _ = column.parsed("number")
-    if other is None or 2 * readable <= present:
-        return None
-    counts = f"({present - readable} of {present})"
-    return f"cells that are not numbers, such as {other!r}, are read as missing {counts}"
 
 
 def _mixed_note(column: TextColumn, name: str, reason: Reason | None) -> str | None:

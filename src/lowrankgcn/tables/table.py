@@ -101,8 +101,7 @@ class Table:
     def __getitem__(self, name: Name) -> Cells:
         with self._locks[name]:
             column = self._columns[name]
-            cells = column if isinstance(column, Cells) else column()
-            self._columns[name] = cells
+            self._columns[name] = cells = column if isinstance(column, Cells) else column()
         return cells
 
     def items(self) -> Iterator[tuple[Name, Cells]]:
@@ -112,11 +111,8 @@ class Table:
     def take(self, rows: Any) -> Table:
         """Return some rows, by an index array or a slice."""
         n_rows = len(range(self.n_rows)[rows] if isinstance(rows, slice) else rows)
-        columns = {name: partial(self._taken, name, rows) for name in self.names}
+        columns = {name: lambda name=name: self[name].take(rows) for name in self.names}
         return Table(columns, n_rows, self.named)
-
-    def _taken(self, name: Name, rows: Any) -> Cells:
-        return self[name].take(rows)
 
     def matched(self, names: Sequence[Name], used: Sequence[Name], argument: str) -> Table:
         """Return the columns `used` of a table with the columns `names`.

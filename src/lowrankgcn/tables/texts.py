@@ -30,14 +30,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lowrankgcn.tables.cells import Cells, ColumnKind, as_numpy, lower_boolean, spell
+from lowrankgcn.tables.cells import Cells, ColumnKind, lower_boolean, spell
 
 DateOrder = Literal["day first", "month first"]
 
 #: Texts that mean a missing cell in a column whose other cells are numbers or dates.
 MISSING_TEXTS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
 
-_SEARCHED = 10_000  # values among which one for a message is searched
 _CODE = r"^[^0-9.,]*0[0-9]"  # leading zeros: codes, not numbers
 _BLANK = "[ \u00a0\u2009\u202f]"  # also no-break, thin and narrow ones
 _BOTH = "[.].*,"  # a decimal comma after points between thousands
@@ -48,7 +47,9 @@ _CLOCK = (
     r"(?:(?:,?\s+|T)(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})"
     r"(?::(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]{1,6}))?)?\s*(?P<half>[AaPp][Mm])?)?"
 )
+_DATED = "^[0-9]+[./-][0-9]+[./-][0-9]"
 _YEAR, _MONTH, _DAY = "(?P<year>[0-9]{4})", "(?P<month>[0-9]{1,2})", "(?P<day>[0-9]{1,2})"
+_PARTS = ("year", "month", "day", "minute", "second")
 _DATES = {
     order: re.compile(rf"{first}(?P<mark>[./-]){second}(?P=mark){third}{_CLOCK}")
     for order, first, second, third in (
@@ -84,6 +85,7 @@ class Dates(NamedTuple):
     Attributes
     ----------
     times : Arrow array of microseconds
+        Null where texts are missing or not dates.
     order : {"day first", "month first"} or None
         None if the year comes first.
     ambiguous : bool
@@ -107,10 +109,13 @@ class TextColumn:
     decimal : str
         Decimal mark of the table. The column has the other one if more of its texts are numbers
         then.
+    order : {"day first", "month first"} or None
+        Of dates whose year is last, if it is known.
     """
 
     cells: Cells
     decimal: str = "."
+    order: DateOrder | None = None
 
     @cached_property
     def _texts(self) -> Any:
@@ -141,7 +146,7 @@ class TextColumn:
         codes = pc.any(pc.match_substring_regex(self._texts, _CODE)).as_py()
         if self.numbers.style != "mixed" and not codes:
             return "number"
-        return "category" if self.dates is None else "date"
+        return "date" if self.dates.times.null_count == self._texts.null_count else "category"
 
     @cached_property
     def typed(self) -> Cells:
@@ -156,11 +161,6 @@ class TextColumn:
         return self.kind == "number" and self.typed.numbers.dtype.kind in "iu"
 
     @property
-    def formatted(self) -> bool:
-        """Whether numbers have thousands separators, percent or currency signs."""
-        return self.kind == "number" and self.numbers.style == "formatted"
-
-    @property
     def comma_note(self) -> str | None:
         """What the user should know about commas in numbers that may be read in two ways."""
         texts = self._texts.filter(pc.match_substring_regex(self._texts, "[,.]"))
@@ -168,7 +168,7 @@ class TextColumn:
             clear = self.decimal == "," or pc.any(pc.match_substring_regex(texts, _BOTH)).as_py()
             return None if clear else "numbers are read with decimal commas"
         doubtful = pc.all(pc.match_substring_regex(texts, _ONE_COMMA)).as_py()
-        if not self.formatted or not len(texts) or not doubtful:
+        if self.numbers.style != "formatted" or not len(texts) or not doubtful:
             return None
         advice = "(--decimal ',' reads decimal commas)"
         return f"the comma of {str(texts[0])!r} is read as a thousands separator {advice}"
@@ -185,20 +185,16 @@ class TextColumn:
         share : float
             Share of such texts among the distinct texts.
         """
-        known = as_numpy(self._texts.is_valid())
+        known = np.asarray(self._texts.is_valid())
+        right = (self.numbers.values if kind == "number" else self.dates.times).is_valid()
         if not len(known):
             return 0, 0, None, 0.0
-        if kind == "number":
-            valid = self.numbers.values.is_valid()
-        else:  # in the order of day, month and year that fits most texts
-            every = (_times(self._texts, order).is_valid() for order in _DATES)
-            valid = max(every, key=np.count_nonzero)
-        right = as_numpy(valid) & known
         counts = np.bincount(self.cells.codes[~self.cells.missing], minlength=len(known))
-        others = np.flatnonzero(known & ~right)
+        others = np.flatnonzero(known & ~np.asarray(right))
         other = str(self.cells.values[others[0]]) if len(others) else None
-        share = right.sum() / max(1, known.sum())
-        return int(counts[right].sum()), int(counts[known].sum()), other, float(share)
+        share = 1 - len(others) / max(1, known.sum())
+        present = int(counts[known].sum())
+        return present - int(counts[others].sum()), present, other, share
 
     def as_numbers(self, *, unreadable_as_missing: bool = False) -> Cells:
         """Return the cells as numbers.
@@ -213,14 +209,10 @@ class TextColumn:
         ValueError
             If a cell is not a number; the message quotes it.
         """
-        if self.cells.missing.all():  # the type of an empty column does not matter
-            return Cells(self.cells.missing, np.zeros(len(self.cells), np.int64))
         if self.cells.numbers is not None and self.cells.unit != "datetime":
             return replace(self.cells, unit=None)
-        incomplete = self.numbers.style == "mixed" and not unreadable_as_missing
-        if incomplete or len(self._texts) < len(self.cells.values):
-            raise ValueError(f"expected numbers, got {self.parsed('number')[2] or self._first!r}")
-        return self._at_codes(self.numbers.values)
+        other = None if unreadable_as_missing else self.parsed("number")[2]
+        return self._at_codes(self.numbers.values, "numbers", other)
 
     def as_dates(self, order: DateOrder | None = None) -> Cells:
         """Return the cells as dates.
@@ -235,18 +227,12 @@ class TextColumn:
         ValueError
             If a cell is not a date.
         """
-        cells = self.cells
-        if cells.unit == "datetime":
-            return cells
-        if cells.missing.all():
-            return Cells(cells.missing, np.zeros(len(cells), np.int64), unit="datetime")
-        dates = self.dates if order is None else parse_dates(self._texts, order)
-        if dates is None or cells.kind != "category" or len(dates.times) < len(cells.values):
-            expected = "dates" if order is None else f"dates with the {order}"
-            alone = self._texts[:_SEARCHED].drop_null().to_pylist()
-            wrong = (text for text in alone if parse_dates(pa.array([text]), order) is None)
-            raise ValueError(f"expected {expected}, got {next(wrong, self._first)!r}")
-        return replace(self._at_codes(dates.times.cast(pa.int64())), unit="datetime")
+        if self.cells.unit == "datetime":
+            return self.cells
+        column = replace(self, order=order)
+        expected = "dates" if order is None else f"dates with the {order}"
+        times = column.dates.times.cast(pa.int64())
+        return replace(self._at_codes(times, expected, column.parsed("date")[2]), unit="datetime")
 
     def as_categories(self) -> Cells:
         """Return the cells as categories, sorted by their text; "True" is "true"."""
@@ -256,31 +242,34 @@ class TextColumn:
         codes = np.append(places, -1)[cells.codes]
         return Cells(cells.missing, codes=codes, values=distinct.tolist(), ordered=True)
 
-    def _at_codes(self, values: Any) -> Cells:
-        """Return cells with the meanings of their texts, an Arrow array of numbers."""
-        missing = np.append(as_numpy(values.is_null()), True)[self.cells.codes]
-        return Cells(missing, np.append(as_numpy(values.fill_null(0)), 0)[self.cells.codes])
-
-    @property
-    def _first(self) -> Any:
-        """A value as a message quotes it."""
+    def _at_codes(self, values: Any, expected: str, other: str | None) -> Cells:
+        """Return cells with the meanings of their texts, unless one is another text."""
         cells = self.cells.as_categories()
-        return spell(cells.values[0], cells.unit) if cells.unit else cells.values[0]
+        if len(values) < len(cells.values):  # of another type
+            first = cells.values[0]
+            other = repr(spell(first, cells.unit) if cells.unit else first)
+            raise ValueError(f"expected {expected}, got {other}")
+        if other is not None:
+            raise ValueError(f"expected {expected}, got {other!r}")
+        missing = np.append(np.asarray(values.is_null()), True)[cells.codes]
+        return Cells(missing, np.append(np.asarray(values.fill_null(0)), 0)[cells.codes])
 
     @cached_property
     def numbers(self) -> Numbers:
         """Distinct texts as numbers."""
         texts, mark = self._texts, self.decimal
         plain = _cast(pc.replace_substring(texts, mark, "."))
-        if plain is None:
-            _, commas, points = count_marked(texts, "," if mark == "." else "[,.]")
-            mark = mark if commas == points else "," if commas > points else "."
+        if plain is None and mark == ".":
+            _, commas, points = count_marked(texts)
+            mark = "," if commas > points else "."
             plain = _cast(pc.replace_substring(texts, mark, "."))
         if plain is not None:
             infinite = plain.filter(pc.is_inf(plain))
             if len(infinite):
                 raise ValueError(f"expected finite numbers, got {infinite[0]}")
             return Numbers(plain, "plain", mark)
+        _, commas, points = count_marked(texts, "[,.]")
+        mark = mark if commas == points else "," if commas > points else "."
         nothing = pa.scalar(None, pa.string())
         kept = pc.if_else(pc.match_substring_regex(texts, _formatted(mark)), texts, nothing)
         units = set(pc.replace_substring_regex(kept.drop_null(), r"[^\p{Sc}%]", "").to_pylist())
@@ -294,9 +283,9 @@ class TextColumn:
         return Numbers(values, "formatted" if complete else "mixed", mark)
 
     @cached_property
-    def dates(self) -> Dates | None:
-        """Distinct texts as dates; None if some are not dates."""
-        return parse_dates(self._texts, prefer_day=self.decimal == ",")
+    def dates(self) -> Dates:
+        """Distinct texts as dates."""
+        return parse_dates(self._texts, self.order, prefer_day=self.decimal == ",")
 
 
 def count_marked(texts: Any, marks: str = ",") -> tuple[int, int, int]:
@@ -314,15 +303,12 @@ def count_marked(texts: Any, marks: str = ",") -> tuple[int, int, int]:
 
 def spelled(categories: Cells) -> list[str]:
     """Return the values of categories as text files spell them."""
-    texts = (spell(value, categories.unit) for value in categories.values)
-    pairs = zip(texts, categories.values, strict=True)
-    return [text.lower() if isinstance(value, bool) else text for text, value in pairs]
+    texts = ((value, spell(value, categories.unit)) for value in categories.values)
+    return [text.lower() if isinstance(value, bool) else text for value, text in texts]
 
 
-def parse_dates(
-    texts: Any, order: DateOrder | None = None, *, prefer_day: bool = False
-) -> Dates | None:
-    """Parse all texts as dates; return None if some text is not a date.
+def parse_dates(texts: Any, order: DateOrder | None = None, *, prefer_day: bool = False) -> Dates:
+    """Parse texts as dates.
 
     Dates are in ISO 8601, or have day, month and year between points, slashes or hyphens.
 
@@ -331,8 +317,8 @@ def parse_dates(
     texts : Arrow array
         Nulls are missing.
     order : {"day first", "month first"}, optional
-        By default the one in which all texts are dates. If both are, the day is first between
-        points, and the month otherwise.
+        By default the one in which most texts are dates. If both are the same, the day is first
+        between points, and the month otherwise.
     prefer_day : bool
         Whether the day is first in all these cases.
     """
@@ -342,21 +328,18 @@ def parse_dates(
         except pa.ArrowInvalid:
             continue
         years = pc.min_max(pc.year(times)).as_py()
-        inside = years["min"] is None or 1 <= years["min"] <= years["max"] <= 9999
-        return Dates(times) if inside else None
-    first = texts.drop_null()[0].as_py()
-    orders: list[Any] = [one for one, date in _DATES.items() if date.fullmatch(first)]
-    if prefer_day or re.match("[0-9]+[.]", first):
+        if years["min"] is None or 1 <= years["min"] <= years["max"] <= 9999:
+            return Dates(times)
+    nothing = pa.scalar(None, pa.string())
+    dated = pc.if_else(pc.match_substring_regex(texts, _DATED), texts, nothing)
+    orders: list[Any] = ["month first", "day first"] if order is None else [order]
+    if prefer_day or pc.any(pc.match_substring_regex(dated, r"^[0-9]+\.")).as_py():
         orders.reverse()
-    readings = [
-        Dates(times, None if one == "year first" else one)
-        for one in orders
-        if one in (order or one, "year first")
-        and (times := _times(texts, one)).null_count == texts.null_count
-    ]
-    if not readings:
-        return None
-    return readings[0]._replace(ambiguous=not readings[0].times.equals(readings[-1].times))
+    dates = [Dates(_times(dated, one), one) for one in orders]
+    dates.append(Dates(_times(dated, "year first")))
+    complete = [one.times for one in dates if one.times.null_count == texts.null_count]
+    best = min(dates, key=lambda one: one.times.null_count)
+    return best._replace(ambiguous=bool(complete) and not complete[0].equals(complete[-1]))
 
 
 def _times(texts: Any, order: str) -> Any:
@@ -368,17 +351,13 @@ def _times(texts: Any, order: str) -> Any:
 def _time(text: str, order: str) -> datetime | None:
     if (date := _DATES[order].fullmatch(text)) is None:
         return None
-    hour, half = int(date["hour"] or 0), date["half"]
-    if half and not 1 <= hour <= 12:
-        return None
-    if half:  # hours 12, 1, …, 11 before or after noon
-        hour = hour % 12 + 12 * (half.lower() == "pm")
-    year, month, day, minute, second = (
-        int(date[part] or 0) for part in ("year", "month", "day", "minute", "second")
-    )
+    hour = int(date["hour"] or 0)
+    if half := date["half"]:  # hours 12, 1, …, 11 before or after noon
+        hour = hour % 12 + 12 * (half.lower() == "pm") if 1 <= hour <= 12 else 24
+    parts: Any = {part: int(date[part] or 0) for part in _PARTS}
     fraction = int((date["fraction"] or "").ljust(6, "0"))
     try:
-        return datetime(year, month, day, hour, minute, second, fraction)
+        return datetime(**parts, hour=hour, microsecond=fraction)
     except ValueError:
         return None
 

@@ -36,7 +36,9 @@ def is_free_text(cells: Cells) -> bool:
     present = int((~cells.missing).sum())
     if cells.numbers is not None or len(cells.values) <= _LEAST_SHARE * present:
         return False
-    gaps = pc.count_substring_regex(pc.utf8_trim_whitespace(_texts(cells)), r"\s+")
+    gaps = pc.count_substring_regex(
+        pc.utf8_trim_whitespace(pa.array(map(str, cells.values))), r"\s+"
+    )
     return bool(pc.mean(gaps).as_py() + 1 >= _LEAST_WORDS)
 
 
@@ -76,18 +78,15 @@ def word_columns(cells: Cells, words: tuple[str, ...]) -> dict[str, Cells]:
     }
 
 
-def _texts(cells: Cells) -> Any:
-    return pa.array(map(str, cells.values), pa.string())
-
-
 def _occurrences(cells: Cells) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
     """Return the text and the word of every occurrence, as positions, and the words."""
-    lists = pc.split_pattern_regex(pc.utf8_lower(_texts(cells)), r"[^\p{L}\p{M}\p{N}]+")
+    lists = pc.split_pattern_regex(
+        pc.utf8_lower(pa.array(map(str, cells.values), pa.string())), r"[^\p{L}\p{M}\p{N}]+"
+    )
     spelled = pc.list_flatten(lists).dictionary_encode()
     folded = [normalize("NFKC", word).casefold() for word in spelled.dictionary.to_pylist()]
     words = list(dict.fromkeys(word for word in folded if len(word) > 1))
     place = {word: k for k, word in enumerate(words)}
     codes = np.array([place.get(word, -1) for word in folded], dtype=np.int64)
-    codes = codes[spelled.indices.to_numpy(zero_copy_only=False)]
-    texts = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
+    codes, texts = codes[spelled.indices], np.asarray(pc.list_parent_indices(lists))
     return texts[codes >= 0], codes[codes >= 0], words
