@@ -342,9 +342,8 @@ def check_classes(labels: pd.Series) -> None:
             raise ValueError(f"expected labels of at least two classes, got {got}; {advice}")
         column = TextColumn(Cells.read(labels, labels.name))
         fractions = column.kind == "number" and not column.whole
-        most = _MAX_FLOAT_CLASSES if fractions else _MAX_CLASSES
+        what, most = ("numbers", _MAX_FLOAT_CLASSES) if fractions else ("values", _MAX_CLASSES)
         if len(counts) > max(most, counts.sum() / 2):
-            what = "numbers" if fractions else "values"
             got = f"{len(counts)} different {what} in {counts.sum()} rows"
             raise ValueError(f"expected classes, got {got}")
 

@@ -58,8 +58,24 @@ def parse_json(data: bytes) -> Any:
         If the text is not JSON lines and not an array, a record is not an object, or a value is a
         list or an object; the message names the line or the record.
     """
-    table = _read_lines(data)
-    return _read_records(data) if table is None else table
+    if (table := _read_lines(data)) is not None:
+        return table
+    records, n_values = [], 0
+    for place, record in _records(data):
+        if not isinstance(record, dict):
+            got = shorten(json.dumps(record))
+            raise ValueError(f"{place}: expected an object of column names and values, got {got}")
+        records.append(record)
+        n_values += len(record)
+        for name, value in record.items():
+            if isinstance(value, (dict, list)):
+                got = f"{shorten(json.dumps(value))}; give every value a key of its own"
+                raise invalid(f"{place}: column {name!r}", "one value per cell", got)
+    names = dict.fromkeys(name for record in records for name in record)
+    if len(names) * len(records) > max(_MOST_CELLS, _LARGEST_FACTOR * n_values):
+        raise ValueError(f"expected records with the same keys, got {len(names)} different keys")
+    columns = {name: as_column([record.get(name) for record in records]) for name in names}
+    return pa.table({as_text(name): column for name, column in columns.items()})
 
 
 def _read_lines(data: bytes) -> Any:
@@ -82,25 +98,6 @@ def _read_lines(data: bytes) -> Any:
         return table
     except (pa.ArrowException, ValueError, TypeError):
         return None
-
-
-def _read_records(data: bytes) -> Any:
-    records, n_values = [], 0
-    for place, record in _records(data):
-        if not isinstance(record, dict):
-            got = shorten(json.dumps(record))
-            raise ValueError(f"{place}: expected an object of column names and values, got {got}")
-        records.append(record)
-        n_values += len(record)
-        for name, value in record.items():
-            if isinstance(value, (dict, list)):
-                got = f"{shorten(json.dumps(value))}; give every value a key of its own"
-                raise invalid(f"{place}: column {name!r}", "one value per cell", got)
-    names = dict.fromkeys(name for record in records for name in record)
-    if len(names) * len(records) > max(_MOST_CELLS, _LARGEST_FACTOR * n_values):
-        raise ValueError(f"expected records with the same keys, got {len(names)} different keys")
-    columns = {name: as_column([record.get(name) for record in records]) for name in names}
-    return pa.table({as_text(name): column for name, column in columns.items()})
 
 
 def _records(data: bytes) -> Iterator[tuple[str, Any]]:
@@ -167,13 +164,11 @@ def write_json(table: Any, sink: Any, *, lines: bool) -> None:
     """Write an Arrow table to a binary file: one record per line, or an array of such lines."""
     encode = json.JSONEncoder(ensure_ascii=False, default=as_text).encode
     begin, between, end = (b"", b"\n", b"\n") if lines else (b"[\n", b",\n", b"\n]\n")
-    names = table.column_names
-    rows = zip(*(python_values(table[name]) for name in names), strict=True)
-    separator = begin
-    while chunk := list(islice(rows, _ROWS)):
-        records = (encode(dict(zip(names, row, strict=True))).encode() for row in chunk)
-        sink.write(separator + between.join(records))
-        separator = between
+    rows = zip(*map(python_values, table.columns), strict=True)
+    records = (encode(dict(zip(table.column_names, row, strict=True))).encode() for row in rows)
+    while chunk := list(islice(records, _ROWS)):
+        sink.write(begin + between.join(chunk))
+        begin = between
     sink.write(end)
 
 

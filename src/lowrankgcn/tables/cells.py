@@ -186,10 +186,10 @@ class Cells:
         """
         if self.missing.all():  # the type of an empty column does not matter
             return np.full(len(self), np.nan)
-        text = next((value for value in self.values if isinstance(value, str)), None)
-        if text is not None or self.unit != unit:
-            got = f"{self.unit or 'number'}s" if text is None else repr(text)
-            raise invalid(f"column {name!r}", f"{unit or 'number'}s as at fitting", got)
+        texts = (repr(value) for value in self.values if isinstance(value, str))
+        other = next(texts, None if self.unit == unit else f"{self.unit or 'number'}s")
+        if other is not None:
+            raise invalid(f"column {name!r}", f"{unit or 'number'}s as at fitting", other)
         numbers = self.numbers
         if numbers is None:
             numbers = np.array([*self.values, np.nan], np.float64)[self.codes]
@@ -273,13 +273,11 @@ def _as_arrow(column: Any) -> Any:
 
 def _read_arrow(array: Any, name: object) -> Cells:
     """Read an Arrow array of texts, numbers, dates or booleans."""
-    kind = array.type
-    missing = np.asarray(array.is_null())
+    kind, missing = array.type, np.asarray(array.is_null())
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         floats = np.asarray(array.cast(pa.float64()))
-        infinite = np.isinf(floats)
-        if infinite.any():
-            raise invalid(f"column {name!r}", "finite numbers", floats[infinite][0])
+        if len(infinite := floats[np.isinf(floats)]):
+            raise invalid(f"column {name!r}", "finite numbers", infinite[0])
         return Cells(np.isnan(floats), floats)
     if pa.types.is_integer(kind):
         target = np.uint64 if pa.types.is_unsigned_integer(kind) else np.int64

@@ -59,10 +59,9 @@ def find_words(cells: Cells, taken: Collection[str] = ()) -> tuple[str, ...]:
     counts = np.bincount(cells.codes[~cells.missing], minlength=len(cells.values))
     rows = np.bincount(codes, weights=counts[texts], minlength=len(words)).astype(np.int64)
     allowed = (rows >= _LEAST_ROWS) & (rows <= _LARGEST_SHARE * len(cells))
-    known = ((-rows[k], words[k]) for k in np.flatnonzero(allowed))
-    ranked = sorted(pair for pair in known if pair[1] not in taken)
+    known = ((-rows[k], words[k]) for k in np.flatnonzero(allowed) if words[k] not in taken)
     most = min(_MOST_WORDS, max(_FEWEST_WORDS, _MOST_CELLS // len(cells)))
-    return tuple(word for _, word in ranked[:most])
+    return tuple(word for _, word in sorted(known)[:most])
 
 
 def word_columns(cells: Cells, words: tuple[str, ...]) -> dict[str, Cells]:
