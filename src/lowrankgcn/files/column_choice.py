@@ -44,6 +44,7 @@ Kind = Literal["number", "date", "category", "text"]
 Reason = Literal["identifier", "constant", "empty", "dropped"]
 _KINDS: dict[str, Kind] = {"categorical": "category", "numeric": "number", "text": "text"}
 
+# Conventions, described in choose_columns.
 _IDENTIFIER_SHARE = 0.9  # a text column with a larger share of distinct values is an identifier
 #: Words in the names of integer columns that identify the rows if their values differ.
 _IDENTIFIER_WORDS = frozenset("id key uuid row index nr no".split())

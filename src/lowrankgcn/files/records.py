@@ -14,6 +14,7 @@ import re
 import warnings
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice, zip_longest
 from typing import Any
 
@@ -58,7 +59,7 @@ def parse_json(data: bytes) -> Any:
         If the text is not JSON lines and not an array, a record is not an object, or a value is a
         list or an object; the message names the line or the record.
     """
-    if (table := _read_lines(data)) is not None:
+    if data.lstrip()[:1] == b"{" and (table := _read_lines(data)) is not None:
         return table
     records, n_values = [], 0
     for place, record in _records(data):
@@ -80,24 +81,19 @@ def parse_json(data: bytes) -> Any:
 
 def _read_lines(data: bytes) -> Any:
     """Read lines with Arrow, which is fast; return None if they are not plain records."""
-    if data.lstrip()[:1] != b"{":
-        return None
-    try:
-        sample = [record for _, record in islice(_records(data), _SAMPLE)]
-        if len({name for record in sample for name in record}) > _LARGEST_FACTOR * len(sample[0]):
+    with suppress(pa.ArrowException, ValueError, TypeError):
+        sample = [set(record) for _, record in islice(_records(data), _SAMPLE)]
+        if len(set[str]().union(*sample)) > _LARGEST_FACTOR * len(sample[0]):
             return None
         options = arrow_json.ReadOptions(block_size=_BLOCK)
         table = arrow_json.read_json(pa.BufferReader(data), options)
-        if any(map(pa.types.is_nested, table.schema.types)):
-            return None
         # Arrow takes texts such as dates for times: they stay as spelled.
         texts = [(f.name, pa.string()) for f in table.schema if pa.types.is_timestamp(f.type)]
         if texts:
             parsing = arrow_json.ParseOptions(explicit_schema=pa.schema(texts))
             table = arrow_json.read_json(pa.BufferReader(data), options, parsing)
-        return table
-    except (pa.ArrowException, ValueError, TypeError):
-        return None
+        return None if any(map(pa.types.is_nested, table.schema.types)) else table
+    return None
 
 
 def _records(data: bytes) -> Iterator[tuple[str, Any]]:

@@ -49,7 +49,7 @@ _CLOCK = (
 )
 _DATED = "^[0-9]+[./-][0-9]+[./-][0-9]"
 _YEAR, _MONTH, _DAY = "(?P<year>[0-9]{4})", "(?P<month>[0-9]{1,2})", "(?P<day>[0-9]{1,2})"
-_PARTS = ("year", "month", "day", "minute", "second")
+_PARTS = ("year", "month", "day", "hour", "minute", "second")
 _DATES = {
     order: re.compile(rf"{first}(?P<mark>[./-]){second}(?P=mark){third}{_CLOCK}")
     for order, first, second, third in (
@@ -351,13 +351,12 @@ def _times(texts: Any, order: str) -> Any:
 def _time(text: str, order: str) -> datetime | None:
     if (date := _DATES[order].fullmatch(text)) is None:
         return None
-    hour = int(date["hour"] or 0)
+    year, month, day, hour, minute, second = [int(part or 0) for part in date.group(*_PARTS)]
     if half := date["half"]:  # hours 12, 1, …, 11 before or after noon
         hour = hour % 12 + 12 * (half.lower() == "pm") if 1 <= hour <= 12 else 24
-    parts: Any = {part: int(date[part] or 0) for part in _PARTS}
     fraction = int((date["fraction"] or "").ljust(6, "0"))
     try:
-        return datetime(**parts, hour=hour, microsecond=fraction)
+        return datetime(year, month, day, hour, minute, second, fraction)
     except ValueError:
         return None
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn.tables.cells import Cells
 
+# Conventions, described in choose_columns.
 _LEAST_WORDS = 3  # mean number of words of a text
 _LEAST_SHARE = 0.5  # of distinct texts among the cells; the same text again is a category
 _MOST_WORDS, _FEWEST_WORDS, _MOST_CELLS = 200, 50, 2 * 10**7  # fewer words for many rows
