@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._format import percent
 from lowrankgcn.cli.terminal import Run
-from lowrankgcn.tables.texts import lower_booleans
+from lowrankgcn.tables.cells import lower_boolean
 
 _DIGITS = 6  # decimals of probabilities
 
@@ -113,8 +113,8 @@ class Predictions:
 
     def agreement(self, labels: pd.Series) -> dict[str, int] | None:
         """Count the rows with one of `labels`, and those among them predicted correctly."""
-        predicted = lower_booleans([*self.classes, None])[self.codes]
-        right = labels.notna() & (lower_booleans(labels) == predicted)
+        classes = np.array([*map(lower_boolean, self.classes), None], dtype=object)
+        right = labels.notna() & (labels.map(lower_boolean) == classes[self.codes])
         n_rows = int(labels.notna().sum())
         return {"right": int(right.sum()), "rows": n_rows} if n_rows else None
 
