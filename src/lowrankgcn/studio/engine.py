@@ -58,6 +58,7 @@ class Answer:
     suggestions : list of int
         Rows to label next, the most useful first.
     accuracy : dict from str to float, or None
+        None if it is not known yet.
     classifier : SpectralGPClassifier or None
         The last fitted one; None before the first.
     """
@@ -124,13 +125,13 @@ class Engine:
             return Answer(labels, suggestions=tuple(sample[first].tolist()))
         with single_threaded_blas_if_small(self._n):
             fitted = copy.copy(self._classifier)._fit_labels(self.prepared, read_labels(labels))
-        low, high = fitted.loo_interval_
+        value, (low, high) = fitted.loo_accuracy_, fitted.loo_interval_
         return Answer(
             labels,
             tuple(fitted.classes_.tolist()),
             fitted.label_distributions_,
             tuple(fitted.suggest(count).tolist()) if count else (),
-            {"value": fitted.loo_accuracy_, "low": low, "high": high},
+            {"value": value, "low": low, "high": high} if fitted.evidence_.is_known else None,
             fitted,
         )
 

@@ -30,7 +30,7 @@ function accuracy() {
   const { accuracy: found, labelled } = store.state;
   $("counts").textContent = `${whole(labelled)} of ${whole(store.table.rows)} rows labelled`;
   const box = $("accuracy");
-  if (!found) box.title = "The leave-one-out accuracy appears after a few labels of two classes";
+  if (!found) box.title = "Not known yet: label a second row of each class";
   if (!found) return box.replaceChildren(make("span", { className: "soft" }, "no accuracy yet"));
   box.title = "Share of the labelled rows that are predicted correctly without their own label, and its 90 % interval";
   box.replaceChildren(
