@@ -222,7 +222,7 @@ class Evidence:
         for k, (recall, interval) in enumerate(scored):
             if recall is not None and interval is not None:
                 low, high = (f"{100 * end:.0f}" for end in interval)
-                texts[k] = f"{rounded_percent(recall)} ({low} to {high})"
+                texts[k] = f"{rounded_percent(recall)}, {low}–{high}"
         return texts
 
     @property
