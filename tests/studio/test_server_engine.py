@@ -72,11 +72,12 @@ def test_settled_answers_equal_a_fresh_fit(more: dict[str, Any]) -> None:
             continue
         np.testing.assert_allclose(base.distributions, fresh.label_distributions_, atol=1e-6)
         assert base.suggestions == tuple(fresh.suggest(10).tolist())
-        assert base.accuracy == {
+        known = {
             "value": fresh.loo_accuracy_,
             "low": fresh.loo_interval_[0],
             "high": fresh.loo_interval_[1],
         }
+        assert base.accuracy == (known if count >= 2 * len(base.classes) else None)
         assert quick is not None and quick.distributions is not None
         np.testing.assert_allclose(quick.distributions.sum(axis=1), 1, atol=1e-5)
         names = np.array(quick.classes, object)[quick.distributions.argmax(axis=1)]

@@ -205,8 +205,8 @@ class Predictions:
         if evidence is not None:
             header += ["recall", "precision"]
             precision = map(percent, evidence.scores["precision"])
-            for row, *cells in zip(rows, evidence.recall_texts, precision, strict=True):
-                row += cells
+            for line, *cells in zip(rows, evidence.recall_texts, precision, strict=True):
+                line += cells
         if missing:
             dashes = len(header) - len(numbers) - 1
             rows.append(["none", *"–" * (len(numbers) - 1), str(missing), *"–" * dashes])

@@ -123,7 +123,7 @@ class Evidence:
     @property
     def is_known(self) -> bool:
         """Whether there are two labels per class on average, enough to estimate the accuracy."""
-        return len(self.codes) >= _LEAST_LABELS * self.distributions.shape[1]
+        return bool(len(self.codes) >= _LEAST_LABELS * self.distributions.shape[1])
 
     @property
     def accuracy(self) -> float:
