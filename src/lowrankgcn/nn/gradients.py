@@ -23,17 +23,20 @@ A network and its data are first reduced to a training problem, by exact savings
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, final
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import expect_shape, finite_array, integer_array, invalid
+from lowrankgcn.nn.inputs import SparseInput, drop_entries, dropout_mask
 from lowrankgcn.nn.modules import Network, ReducedOrderGCN, as_index, common_eigenvectors
 from lowrankgcn.nn.propagation import DenseMatrix, NumpyMatrix, Propagation
 
@@ -87,18 +90,28 @@ class ProjectedFeatures(NamedTuple):
     projection: Tensor
 
 
-def as_inputs(X: Any, network: Network) -> Tensor:
-    """Return X (n, N_0) as a tensor; UᵀX (r, N_0) if the kernels have common eigenvectors U."""
-    shape, spectral = (network.n_nodes, network.widths[0]), common_eigenvectors(network)
+def as_inputs(X: Any, network: Network) -> Any:
+    """Return X (n, N_0) as a tensor or sparse input.
+
+    If the kernels have common eigenvectors U, the result is UᵀX (r, N_0), unless entries of X are
+    dropped.
+    """
+    shape, like = (network.n_nodes, network.widths[0]), network.convs[0].weight
+    dropped = network.input_dropout and not isinstance(network, ReducedOrderGCN)
+    spectral = None if dropped else common_eigenvectors(network)
     if isinstance(X, ProjectedFeatures):
         got = (X.n, X.projection.shape[1])
         if spectral is None or got != shape:
             expected = f"features of shape {shape}, projected on common eigenvectors only"
             raise invalid("X", expected, f"projected features of shape {got}")
         return X.projection
+    if isinstance(X, SparseInput) or sp.issparse(X):
+        expect_shape(X, "X", *shape)
+        sparse = X if isinstance(X, SparseInput) else SparseInput(X, like)
+        return sparse if spectral is None else sparse.adjoint(spectral[0]).T
     array = finite_array(X.detach().cpu() if isinstance(X, Tensor) else X, "X", ndim=2)
     expect_shape(array, "X", *shape)
-    matrix = torch.tensor(np.ascontiguousarray(array)).to(network.convs[0].weight)
+    matrix = torch.tensor(np.ascontiguousarray(array)).to(like)
     return matrix if spectral is None else spectral[0].T @ matrix
 
 
@@ -175,14 +188,15 @@ class PropagatedRows(NamedTuple):
 class TrainingProblem:
     r"""A network, its input and its labels in the form that training uses.
 
-    Only labelled rows enter the loss and the input never changes, so the n nodes reduce to
+    Only labelled rows enter the loss. If the input never changes, the n nodes reduce to
 
     * features F (m×q) and a basis Q with
       :math:`F Q^T = [\mathcal{K}^{(1)} X \ldots \mathcal{K}^{(K)} X]`,
     * a readout: the labelled rows of the kernels,
     * for networks with more than one hidden layer, the kernels themselves.
 
-    The m rows are the n nodes for a GCN and the r eigenvectors for a reduced-order GCN.
+    The m rows are the n nodes for a GCN and the r eigenvectors for a reduced-order GCN. A sparse
+    input, and one whose entries are dropped, remains as it is.
 
     Parameters
     ----------
@@ -195,8 +209,12 @@ class TrainingProblem:
     ----------
     widths : tuple of int
         (N_0, …, N_L).
-    features : (m, q) Tensor
-        F.
+    inputs : (m, N_0) Tensor or SparseInput, or None
+        X itself, if it is sparse or its entries are dropped.
+    features : (m, q) Tensor or None
+        F, otherwise.
+    shape : (int, int)
+        Rows of the first layer, and columns of F or X.
     targets : (p, C) Tensor
         Distributions of the labelled rows.
     sample_weight : (p,) Tensor
@@ -209,7 +227,7 @@ class TrainingProblem:
         The kernels on m nodes, between hidden layers.
     activation : str
         A name of ``lowrankgcn.nn.ACTIVATIONS``.
-    dropout : float
+    dropout, input_dropout : float
 
     Raises
     ------
@@ -247,12 +265,29 @@ class TrainingProblem:
             raise invalid("network", expected, repr(network.activation))
         self.widths, self.activation = network.widths, network.activation_name
         self.dropout, self.depth = network.dropout.p, network.depth
+        self.input_dropout = network.input_dropout
         self.kernels = [PropagatedRows(module) for module in network.propagations]
         inputs = as_inputs(X, network)
         rows, self.targets, self.sample_weight = as_labels(network, index, targets, sample_weight)
-        features, self.basis = _input_features(network, inputs, rows)
-        self.features = _column_major(features)
-        self.readout = _readout(network, rows) if self.depth > 1 else []
+        self.inputs, self.features, self.basis = None, None, None
+        if self.input_dropout or isinstance(inputs, SparseInput):
+            self.inputs = inputs
+            self.shape = (len(rows) if self.depth == 1 else inputs.shape[0], inputs.shape[1])
+        else:
+            features, self.basis = _input_features(network, inputs, rows)
+            self.features, self.shape = _column_major(features), tuple(features.shape)
+        need_rows = self.depth > 1 or self.inputs is not None
+        self.readout = _readout(network, rows) if need_rows else []
+
+    @torch.no_grad()
+    def with_labels(self, network: Network, index: Any, targets: Any) -> TrainingProblem:
+        """Return the problem with other labelled rows, for a network with a hidden layer."""
+        if self.depth == 1:
+            raise invalid("validation", "a network with a hidden layer", repr(self.widths))
+        other = copy.copy(self)
+        rows, other.targets, other.sample_weight = as_labels(network, index, targets, None)
+        other.readout = _readout(network, rows)
+        return other
 
 
 def _input_features(network: Network, X: Tensor, labelled: Tensor) -> tuple[Tensor, Any]:
@@ -462,18 +497,21 @@ class ExplicitGradients:
     ) -> None:
         self.problem, self.parameters, self._generators = problem, parameters, generators
         self.gradients = torch.zeros_like(parameters)
-        depth, (m, q) = problem.depth, problem.features.shape
+        depth, (m, q) = problem.depth, problem.shape
         split = (split_parameters(tensor, shapes) for tensor in (parameters, self.gradients))
         pairs: list[Any] = list(zip(*split, strict=True))
         self._biases = pairs[depth:] or [None] * depth
         self._basis = None if rotated else problem.basis
         # A coordinate beyond the basis does not act on features: its gradient remains zero.
+        q = q * (1 if problem.inputs is None else len(problem.kernels))
         q = q if self._basis is None else len(self._basis)
         self._first, self._first_gradient = (tensor[..., :q] for tensor in pairs[0])
         # This large array is allocated once, because fresh memory costs as much as a product. These
         # views are made once, because a call of torch costs as much as a small product.
         self._Z = parameters.new_empty(len(parameters), problem.widths[1], m)
-        self._flat_Z, self._features_T = self._Z.flatten(0, 1), problem.features.T
+        self._entry = problem.readout if depth == 1 else problem.kernels
+        self._flat_Z = self._Z.flatten(0, 1)
+        self._features_T = None if problem.features is None else problem.features.T
         self._offset = -problem.targets.T * problem.sample_weight
         self._activate, self._derive = ACTIVATIONS[problem.activation]
         self._layers = []  # weights, gradient, and rows before and after them, of each kernel
@@ -487,23 +525,8 @@ class ExplicitGradients:
 
     def evaluate(self) -> Tensor:
         """Set the gradients; return the logits of the labelled rows, shape (s, C, p)."""
-        first, basis, dropout = self._first.flatten(0, 1), self._basis, self.problem.dropout
-        torch.mm(first if basis is None else first @ basis, self._features_T, out=self._flat_Z)
-        Z, stored = self._Z, []
-        for parts, bias in zip(self._layers, self._biases, strict=False):
-            H = active = self._activate(Z if bias is None else Z.add_(bias[0].unsqueeze(2)))
-            mask = self._dropout_mask(H) if dropout else None
-            H = H if mask is None else H * mask
-            inputs, terms = [], []
-            for weight, _, (before, after) in parts:
-                inputs.append(before.apply(H))
-                terms.append(after.apply(torch.bmm(weight, inputs[-1])))
-            Z = sum(terms[1:], terms[0])
-            stored.append((parts, bias, active, mask, inputs))
-        logits, bias = Z if stored else Z.clone(), self._biases[-1]
-        if bias is not None:
-            logits.add_(bias[0].unsqueeze(2))
-        weights = self.problem.sample_weight
+        logits, dropped, stored = self.forward(self.problem.dropout, self.problem.input_dropout)
+        weights, bias = self.problem.sample_weight, self._biases[-1]
         error = torch.addcmul(self._offset, torch.softmax(logits, 1), weights)  # w ∘ (Y − T)
         if bias is not None:
             torch.sum(error, 2, out=bias[1])
@@ -517,15 +540,58 @@ class ExplicitGradients:
             error = self._derive(error if mask is None else error.mul_(mask), active)
             if bias is not None:
                 torch.sum(error, 2, out=bias[1])
+        if self.problem.features is None:
+            for R, part in zip(
+                self._entry, self._first_gradient.chunk(len(self._entry), 2), strict=True
+            ):
+                for X, G, gradient in zip(dropped, R.adjoint(error), part, strict=True):
+                    gradient.copy_((X.adjoint(G.T) if isinstance(X, SparseInput) else X.T @ G.T).T)
+            return logits
         product = _sum_over_nodes(error, self.problem.features)
-        self._first_gradient.copy_(product if basis is None else product @ basis.T)
+        self._first_gradient.copy_(product if self._basis is None else product @ self._basis.T)
         return logits
 
-    def _dropout_mask(self, H: Tensor) -> Tensor:
-        """Draw 0 or 1/(1 − p) for each entry of H (s, N, m), by the generator of each restart."""
-        shape, kept = (H.shape[2], H.shape[1]), 1.0 - self.problem.dropout
-        drawn = [torch.rand(shape, generator=g, device=g.device) for g in self._generators]
-        return (torch.stack(drawn).mT < kept).to(H) / kept
+    def forward(self, dropout: float = 0.0, input_dropout: float = 0.0) -> tuple[Tensor, Any, Any]:
+        """Return the logits (s, C, p) of the labelled rows, and what the gradients need.
+
+        These are the input of each restart, and the arrays of each layer.
+        """
+        Z, dropped = self._first_layer(input_dropout)
+        stored = []
+        for parts, bias in zip(self._layers, self._biases, strict=False):
+            H = active = self._activate(Z if bias is None else Z.add_(bias[0].unsqueeze(2)))
+            mask = self._dropout_mask(H, dropout) if dropout else None
+            H = H if mask is None else H * mask
+            inputs, terms = [], []
+            for weight, _, (before, after) in parts:
+                inputs.append(before.apply(H))
+                terms.append(after.apply(torch.bmm(weight, inputs[-1])))
+            Z = sum(terms[1:], terms[0])
+            stored.append((parts, bias, active, mask, inputs))
+        logits, bias = Z if stored else Z.clone(), self._biases[-1]
+        if bias is not None:
+            logits.add_(bias[0].unsqueeze(2))
+        return logits, dropped, stored
+
+    def _first_layer(self, p: float) -> tuple[Tensor, list[Any]]:
+        """Return Z (s, N_1, m) of the first layer, and the input of each restart if it differs."""
+        first, basis, X = self._first, self._basis, self.problem.inputs
+        if X is None:
+            flat = first.flatten(0, 1)
+            torch.mm(flat if basis is None else flat @ basis, self._features_T, out=self._flat_Z)
+            return self._Z, []
+        sources = self._generators if p else [None] * len(first)
+        dropped = [drop_entries(X, p, source) for source in sources]
+        terms = []
+        for R, part in zip(self._entry, first.chunk(len(self._entry), 2), strict=True):
+            products = [one @ weight.T for one, weight in zip(dropped, part, strict=True)]
+            terms.append(R.apply(torch.stack(products).mT))
+        return sum(terms[1:], terms[0]), dropped
+
+    def _dropout_mask(self, H: Tensor, p: float) -> Tensor:
+        """Draw a mask of H (s, N, m) by the generator of each restart."""
+        shape = (H.shape[2], H.shape[1])
+        return torch.stack([dropout_mask(shape, p, H, source) for source in self._generators]).mT
 
 
 _IDENTITY = FactoredRows()
