@@ -146,7 +146,8 @@ def read_rows(
         kind = "table"
     elif numbers == "points" and (isinstance(graph, Graph) or graph == "auto"):
         kind = "points" if first_category(X) is None else "table"
-    data = check_rows(estimator, X, kind, reset=True)
+    sparse = kind == "points" and sp.issparse(X) and isinstance(graph, Graph)
+    data = check_rows(estimator, X, "incidence" if sparse else kind, reset=True)
     return Rows(kind, data, data.shape[0], kind)
 
 

@@ -269,13 +269,15 @@ class TrainingProblem:
         self.kernels = [PropagatedRows(module) for module in network.propagations]
         inputs = as_inputs(X, network)
         rows, self.targets, self.sample_weight = as_labels(network, index, targets, sample_weight)
-        self.inputs, self.features, self.basis = None, None, None
+        self.inputs: Any = None
+        self.features: Any = None
+        self.basis: Any = None
         if self.input_dropout or isinstance(inputs, SparseInput):
             self.inputs = inputs
             self.shape = (len(rows) if self.depth == 1 else inputs.shape[0], inputs.shape[1])
         else:
             features, self.basis = _input_features(network, inputs, rows)
-            self.features, self.shape = _column_major(features), tuple(features.shape)
+            self.features, self.shape = _column_major(features), (len(features), features.shape[1])
         need_rows = self.depth > 1 or self.inputs is not None
         self.readout = _readout(network, rows) if need_rows else []
 
@@ -511,7 +513,7 @@ class ExplicitGradients:
         self._Z = parameters.new_empty(len(parameters), problem.widths[1], m)
         self._entry = problem.readout if depth == 1 else problem.kernels
         self._flat_Z = self._Z.flatten(0, 1)
-        self._features_T = None if problem.features is None else problem.features.T
+        self._features_T: Any = None if problem.features is None else problem.features.T
         self._offset = -problem.targets.T * problem.sample_weight
         self._activate, self._derive = ACTIVATIONS[problem.activation]
         self._layers = []  # weights, gradient, and rows before and after them, of each kernel

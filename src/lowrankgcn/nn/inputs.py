@@ -60,7 +60,7 @@ class SparseInput:
         # Products with a transposed sparse tensor are slow; both orders share the values.
         positions = (np.arange(rows.nnz), rows.indices, rows.indptr)
         columns = sp.csr_array(sp.csr_array(positions, shape=rows.shape).T)
-        self.shape = rows.shape
+        self.shape, self.ndim = rows.shape, 2
         self.dtype = like.dtype
         self.values = torch.as_tensor(rows.data).to(like)
         self._order = torch.as_tensor(columns.data, device=like.device)
@@ -90,8 +90,9 @@ class SparseInput:
         return other
 
 
-def _compressed(pattern: list[Tensor], values: Tensor, shape: tuple[int, ...]) -> Tensor:
-    return torch.sparse_csr_tensor(*pattern, values, shape, check_invariants=False)
+def _compressed(pattern: Any, values: Tensor, shape: Any) -> Tensor:
+    indptr, indices = pattern
+    return torch.sparse_csr_tensor(indptr, indices, values, shape, check_invariants=False)
 
 
 Input = TypeVar("Input", Tensor, SparseInput)

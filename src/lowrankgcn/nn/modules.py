@@ -398,6 +398,8 @@ class ReducedOrderGCN(Network):
         list of filters.
     widths, activation, dropout, dtype, generator
         As for :class:`GCN`.
+    input_dropout : float
+        Probability of dropping an entry of U_rᵀX⁰ while training.
     bias : bool
         Biases of hidden layers are added to spectral coefficients, the bias of the last layer to
         every node after the projection.
@@ -442,12 +444,14 @@ class ReducedOrderGCN(Network):
         """Number of eigenpairs r."""
         return int(self.eigenvectors.shape[1])
 
-    def reduce(self, X: Tensor) -> Tensor:
+    def reduce(self, X: Tensor | SparseInput) -> Tensor:
         """Compute U_rᵀ X, shape (r, N_0), for X of shape (n, N_0)."""
         _check_block(X, self.n_nodes, self.widths[0], self.dtype)
+        if isinstance(X, SparseInput):
+            return X.adjoint(self.eigenvectors).T
         return self.eigenvectors.T @ X
 
-    def forward(self, X: Tensor, rows: Any = None) -> Tensor:
+    def forward(self, X: Tensor | SparseInput, rows: Any = None) -> Tensor:
         """Compute the logits of all nodes or of selected ones, see :meth:`GCN.forward`."""
         last, index = self.convs[-1], as_index(rows, self.n_nodes, self.eigenvectors.device)
         U = self.eigenvectors if index is None else self.eigenvectors[index]

@@ -370,7 +370,7 @@ def _convert(operator: Any, dtype: torch.dtype, factors: dict[int, Propagation])
         operator = operator.operator
     if isinstance(operator, operators.PolynomialOperator):
         explicit, (first, *others) = _explicit(operator.operator), operator.coefficients
-        matrix = getattr(explicit, "matrix", None)
+        matrix: Any = getattr(explicit, "matrix", None)
         if sp.issparse(matrix) and len(others) == 1:  # one product instead of a product and sums
             identity = sp.eye_array(*explicit.shape, format="csr")
             return SparseMatrix(first * identity + others[0] * matrix, dtype)
