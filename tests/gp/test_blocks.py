@@ -11,15 +11,16 @@ from sklearn.tree import DecisionTreeClassifier
 from lowrankgcn.gp import leaves
 from lowrankgcn.gp.blocks import Block, LinearBlock, RadialBlock
 from lowrankgcn.gp.leaves import LeafBlock
-from lowrankgcn.gp.prior import Prior
 from lowrankgcn.gp.recipe import (
     BLOCK_NAMES,
     SUPERVISED,
+    Prior,
     column_weights,
     row_blocks,
     supervised_blocks,
 )
 from lowrankgcn.gp.views import FittedViews
+from tests.support.each import each
 from tests.support.oracles import reference_gp as reference
 
 M, CLASSES = 14, np.arange(14) % 3
@@ -43,7 +44,7 @@ def blocks() -> list[Block]:
     return made
 
 
-@pytest.mark.parametrize("block", blocks(), ids=lambda block: type(block).__name__)
+@each("block", blocks(), ids=lambda block: type(block).__name__)
 def test_kernels_are_symmetric_semidefinite_and_give_the_scores(block: Block) -> None:
     every = views()
     rows = block.represent(every)
