@@ -81,8 +81,8 @@ def test_hyperedges(people: Path, capsys: Capture) -> None:
 
 
 def test_compare_with_networks_on_the_graph(people: Path, capsys: Capture) -> None:
-    frame = pd.read_csv(people).assign(club=MEMBERS, age=np.arange(34) % 7 + 0.5)
-    frame.to_csv(people, index=False)
+    age = np.arange(34) % 7 + 2.0 * (np.array(MEMBERS) == "Officer")
+    pd.read_csv(people).assign(club=MEMBERS, age=age).to_csv(people, index=False)
     pytest.importorskip("torch_geometric")
     chosen = ["gp", "gcn", "pyg-gcn", "pyg-sgc", "pyg-appnp", "propagation"]
     edges = ["--edges", str(people.with_name("named.csv")), "--key", "name"]
