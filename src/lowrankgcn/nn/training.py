@@ -39,6 +39,7 @@ from lowrankgcn._validation import (
 )
 from lowrankgcn.nn import gradients
 from lowrankgcn.nn.modules import Network, ReducedOrderGCN, common_eigenvectors
+from lowrankgcn.nn.problem import TrainingProblem, as_inputs
 
 # Restarts are added to a batch up to this number of entries of a hidden layer, or of its columns:
 # larger products are not faster, and several batches can share the cores.
@@ -191,7 +192,7 @@ class TrainingRecord:
         -----
         The memory besides the result is that of one restart.
         """
-        features, logits = gradients.as_inputs(X, network), []
+        features, logits = as_inputs(X, network), []
         if (spectral := common_eigenvectors(network)) is not None:
             features = spectral[0] @ features  # U UᵀX is the same to the network
         shared = {id(buffer): buffer for buffer in network.buffers()}
@@ -225,7 +226,7 @@ class TrainingRecord:
             raise invalid("network", "kernels with common eigenvectors", repr(network))
         U, responses = eigenvectors
         phi = torch.stack(responses)[:, :, None]  # (K, r, 1)
-        inputs = gradients.as_inputs(X, network)
+        inputs = as_inputs(X, network)
         reduced, coefficients = isinstance(network, ReducedOrderGCN), []
         for restart in range(self.n_restarts):
             A = inner = inputs
@@ -363,7 +364,7 @@ def train(
         raise invalid("seeds", "at least one", "none")
     # Set-up is a few large products, which use all threads unless the input is small.
     with limit_threads(network.n_nodes * network.widths[0] * len(network.propagations)):
-        problem = gradients.TrainingProblem(network, X, index, targets, sample_weight)
+        problem = TrainingProblem(network, X, index, targets, sample_weight)
     judged = None if validation is None else problem.with_labels(network, *validation)
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     drawn = [[conv.draw_weight(generator) for conv in network.convs] for generator in generators]
