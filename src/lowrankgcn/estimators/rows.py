@@ -191,7 +191,8 @@ def read_rows(
     elif numbers == "points" and (isinstance(graph, Graph) or graph == "auto"):
         kind = "points" if first_category(X) is None else "table"
     holder = copy.copy(estimator)  # scikit-learn stores the columns as attributes
-    data = check_rows(holder, X, kind, reset=True)
+    sparse = kind == "points" and sp.issparse(X) and isinstance(graph, Graph)
+    data = check_rows(holder, X, "incidence" if sparse else kind, reset=True)
     named = hasattr(holder, "feature_names_in_")
     names = tuple(map(str, holder.feature_names_in_)) if named else None
     return Rows(kind, data, data.shape[0], kind, holder.n_features_in_, names)
