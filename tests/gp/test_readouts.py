@@ -35,10 +35,18 @@ def test_random_labels_are_trusted_more_than_balanced_ones() -> None:
     balanced = share_factors(shares, np.array([0, 0, 0, 1, 1, 1]))
     sampled = share_factors(shares, np.array([0, 0, 0, 0, 1, 1, 1]))
     assert balanced[0] / balanced[1] > 2 * sampled[0] / sampled[1] > 1
+    np.testing.assert_allclose(share_factors(shares, np.repeat([0, 1], [60, 40])), 1.0, atol=1e-3)
     even = share_factors(np.full((5, 2), 0.5), np.array([0, 1]))
     np.testing.assert_allclose(even, 1.0)
     certain = share_factors(np.array([[1.0, 0.0]] * 9), np.array([0, 1]))
     assert np.isfinite(certain).all() and (certain > 0).all()
+
+
+def test_a_class_with_one_label_gains_no_share() -> None:
+    """Unlike the classes with ten labels, it was hard to find."""
+    shares = np.tile([0.25, 0.15, 0.6], (50, 1))
+    factors = share_factors(shares, np.repeat([0, 1, 2], [10, 10, 1]))
+    assert factors[2] <= 1 < factors[0]
 
 
 @given(st.integers(0, 99), st.integers(2, 30), st.floats(0.01, 0.999))

@@ -22,7 +22,7 @@ from lowrankgcn.gp.likelihood import softmax
 from lowrankgcn.gp.prior import Prior
 from lowrankgcn.gp.process import fit_process
 from lowrankgcn.gp.recipe import row_blocks, supervised_blocks
-from lowrankgcn.gp.shares import apply_factors, share_factors
+from lowrankgcn.gp.shares import apply_factors, label_factors, share_factors
 from lowrankgcn.gp.views import GRAPHS, FittedViews
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.operators import FloatArray
@@ -139,11 +139,12 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, A
     settings, seed, sample = prepared.settings, prepared.seed, prepared.sample
     views = prepared.views
     report_progress("fitting the blocks")
-    known = prepared.at(labels.index)
+    known, features = prepared.at(labels.index), views.maps.features
+    trust = 0.0 if features is None else features.continuous_share
     with single_threaded_blas_if_small(10 * len(labels.index)):  # matrices of that many columns
         blocks, forest_loss = _blocks(prepared, known, labels)
         fitted = fit_process(
-            known, labels.codes, labels.n_classes, blocks, forest_loss, Prior.load(), seed
+            known, labels.codes, labels.n_classes, blocks, forest_loss, Prior.load(), seed, trust
         )
     times.append(time.perf_counter())
     report_progress("predicting")
@@ -152,7 +153,7 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, A
     plain = softmax(process.temperature * process.scores(views.views, sizes))
     sizes /= sizes.sum() or 1.0
     unlabelled = np.isin(sample.index, labels.index, invert=True)
-    factors = _share_factors(settings.class_shares, plain[unlabelled], labels)
+    factors = _share_factors(settings.class_shares, plain[unlabelled], labels, process.constant)
     process = replace(process, factors=factors)
     distributions = apply_factors(plain, factors)
     model = GPModel(
@@ -218,9 +219,12 @@ def _background(prepared: PreparedRows, distributions: FloatArray) -> dict[str, 
     return prepared.views.maps.parts(prepared.sample.data.take(chosen))
 
 
-def _share_factors(class_shares: Any, distributions: FloatArray, labels: Labels) -> FloatArray:
+def _share_factors(
+    class_shares: Any, distributions: FloatArray, labels: Labels, constant: float
+) -> FloatArray:
     """Return the factors of the class shares, given the distributions of unlabelled rows."""
     classes = labels.classes.tolist()
+    counts = np.bincount(labels.codes, minlength=len(classes))
     if class_shares == "equal":
         class_shares = dict.fromkeys(classes, 1.0)
     if isinstance(class_shares, Mapping):
@@ -228,9 +232,11 @@ def _share_factors(class_shares: Any, distributions: FloatArray, labels: Labels)
             expected = f"a share of each of the classes {classes}"
             raise invalid("class_shares", expected, repr(list(class_shares)))
         shares = np.array([class_shares[name] for name in classes])
-        known = np.bincount(labels.codes, minlength=len(classes)) / len(labels.codes)
+        # The scores contain the shares of the labels as far as the constant can explain them.
+        explained = 1.0 - 1.0 / (1.0 + constant * len(labels.codes))
+        known = (counts / len(labels.codes)) ** explained
         factors: FloatArray = shares / shares.sum() / known
         return factors
     if class_shares == "labels" or not len(distributions):
-        return np.ones(labels.n_classes)
+        return label_factors(counts)
     return share_factors(distributions, labels.codes)

@@ -21,7 +21,7 @@ from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.gp.blocks import Block, Views
 from lowrankgcn.gp.leaves import LeafBlock
 from lowrankgcn.gp.likelihood import CONSTANT, adapt, softmax, targets
-from lowrankgcn.gp.prior import Prior, size_terms
+from lowrankgcn.gp.prior import FewLabels, Prior, size_terms
 from lowrankgcn.gp.recipe import SUPERVISED
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.operators import FloatArray
@@ -55,6 +55,8 @@ class GaussianProcess:
     temperature : float
     factors : (C,) array
         Factors of the class shares.
+    constant : float
+        Variance c of the constant.
     """
 
     blocks: tuple[Block, ...]
@@ -64,6 +66,7 @@ class GaussianProcess:
     alpha: Annotated[FloatArray, "m c"]
     temperature: float
     factors: Annotated[FloatArray, "c"]
+    constant: float = CONSTANT
 
     def __post_init__(self) -> None:
         for block, rows in zip(self.blocks, self.labelled, strict=True):
@@ -90,7 +93,7 @@ class GaussianProcess:
             The sum of the absolute parts of each block is added to it.
         """
         count = len(next(iter(views.values())))
-        result = np.tile(CONSTANT * self.alpha.sum(axis=0), (count, 1))
+        result = np.tile(self.constant * self.alpha.sum(axis=0), (count, 1))
         terms = self.blocks, self.amplitudes, self.readouts
 
         def add(start: int, stop: int) -> list[float]:
@@ -117,7 +120,7 @@ class GaussianProcess:
 
     def kernel(self, A: Sequence[Any], B: Sequence[Any]) -> FloatArray:
         """Return the covariances of represented rows, shape (p, q)."""
-        total = np.full((len(A[0]), len(B[0])), CONSTANT)
+        total = np.full((len(A[0]), len(B[0])), self.constant)
         for block, amplitude, a, b in zip(self.blocks, self.amplitudes, A, B, strict=True):
             total += amplitude * block.kernel(a, b)
         return total
@@ -169,6 +172,7 @@ def fit_process(
     forest_loss: float | None,
     prior: Prior,
     random_state: int,
+    graph_trust: float = 0.0,
 ) -> FittedProcess:
     """Adapt amplitudes and temperature, and solve for the coefficients.
 
@@ -184,6 +188,8 @@ def fit_process(
     prior : Prior
     random_state : int
         Seed of the rows that are used if there are too many.
+    graph_trust : float
+        How far distances of rows can be trusted, from 0 to 1 (:meth:`FewLabels.boost`).
 
     Notes
     -----
@@ -192,6 +198,7 @@ def fit_process(
     """
     m, generator = len(classes), np.random.default_rng(random_state)
     Y, size = targets(classes, n_classes), size_terms(m, n_classes)
+    few = FewLabels.of(np.bincount(classes, minlength=n_classes))
     labelled = tuple(block.represent(views) for block in blocks)
     sample = sample_rows(np.arange(m), ADAPTED_ROWS, generator)
     free = [k for k, block in enumerate(blocks) if block.name not in SUPERVISED]
@@ -202,14 +209,17 @@ def fit_process(
         classes[sample],
         np.array([prior.adaptation[blocks[k].name] for k in free]),
         float(size @ prior.adaptation_temperature),
+        few.constant,
     )
     # How much better the forest is on rows that neither has seen.
     better = 0.0 if forest_loss is None else (loss - forest_loss) / np.log(n_classes)
     kinds = ["forests" if isinstance(block, LeafBlock) else "columns" for block in blocks]
     shifts = common + better * np.array([prior.gates[kind] for kind in kinds])
     shifts[free] = adapted
+    shifts += [few.boost(block, n_classes, graph_trust) for block in blocks]
     log_amplitudes = np.array([prior.final[block.name] for block in blocks]) + shifts
-    log_temperature = float(np.append(size, temperature) @ prior.final_temperature)
+    terms = np.append(size, few.evidence * temperature)
+    log_temperature = few.temperature + float(terms @ prior.final_temperature)
     process = GaussianProcess(
         blocks=tuple(blocks),
         amplitudes=np.exp(np.clip(log_amplitudes, *_RANGE)),
@@ -218,6 +228,7 @@ def fit_process(
         alpha=np.zeros_like(Y),
         temperature=float(np.exp(log_temperature)),
         factors=np.ones(n_classes),
+        constant=few.constant,
     )
     solve = _solve_exactly if m <= EXACT_ROWS else _solve_inducing
     return solve(process, Y, generator)
