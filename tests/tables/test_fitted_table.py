@@ -249,7 +249,7 @@ def test_pixels_have_a_common_unit_by_their_range(width: int) -> None:
     spread = np.array([column.deviation for column in features.scores])
     assert spread.max() > 3 * spread.min()
     assert (features.common_unit is not None) == (width == 8)
-    scaled = FittedTable.fit(pixels * np.linspace(1, 9, width))
+    scaled = FittedTable.fit(pixels * np.geomspace(1, 100, width))
     assert scaled.common_unit is None
 
 
