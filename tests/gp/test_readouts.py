@@ -88,7 +88,7 @@ def test_suggestions_by_brute_force(labelled: list[int]) -> None:
     found = choose_rows(fitted, {"standard": points}, weights, candidates, 5, random_state=0)
     K = fitted.kernel(every, every)
     np.testing.assert_allclose(K.diagonal(), CONSTANT + 3.0)
-    expected = reference.greedy_rows(K, labelled, weights + 1e-9, candidates.tolist(), 5)
+    expected = reference.greedy_rows(K - CONSTANT, labelled, weights + 1e-9, candidates.tolist(), 5)
     assert found.tolist() == expected
 
 
@@ -109,6 +109,13 @@ def test_duplicates_are_suggested_once() -> None:
         process(points, []), {"standard": points}, np.ones(15), np.arange(15), 3, random_state=0
     )
     assert sorted(rows // 5) == [0, 1, 2]
+
+
+def test_copies_of_labelled_rows_are_not_suggested() -> None:
+    points = np.repeat([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]], 5, axis=0)
+    views, weights = {"standard": points}, np.repeat([9.0, 1.0, 1.0], 5)
+    rows = choose_rows(process(points, [0]), views, weights, np.arange(1, 15), 2, random_state=0)
+    assert sorted(rows // 5) == [1, 2]
 
 
 def test_entropy_of_certain_rows() -> None:

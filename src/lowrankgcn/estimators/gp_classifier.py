@@ -37,7 +37,7 @@ from lowrankgcn.estimators.semi_supervised import (
     warn_of_unplaced,
 )
 from lowrankgcn.gp.shares import apply_factors
-from lowrankgcn.gp.suggestion import choose_rows, entropy, first_of_views
+from lowrankgcn.gp.suggestion import TRUSTED_LABELS, choose_rows, entropy, first_of_views
 from lowrankgcn.gp.views import FittedViews
 from lowrankgcn.graphs import Graph
 
@@ -357,8 +357,9 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     def suggest(self, k: int = 10, *, among: Any = None) -> NDArray[np.intp]:
         """Return the rows to label next, the most useful first.
 
-        Labels of these rows reduce the variance of uncertain predictions most
-        (:mod:`lowrankgcn.gp.suggestion`).
+        Most other rows, weighted by the uncertainty of their predictions, are like these rows or
+        like a labelled one (:mod:`lowrankgcn.gp.suggestion`). With fewer than ten labels, all rows
+        count alike.
 
         Parameters
         ----------
@@ -392,9 +393,14 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         prepared = self._fitted_rows()
         n, labelled = len(self.label_distributions_), self._model.labelled
         candidates = _candidates(k, n, self._sample, labelled, among)
-        weights = entropy(self.label_distributions_[self._sample])
-        views, seed = prepared.views.views, prepared.seed
-        chosen = choose_rows(self._model.process, views, weights, candidates, k, seed)
+        views, seed = prepared.views, prepared.seed
+        if len(labelled) < TRUSTED_LABELS:
+            known = np.flatnonzero(np.isin(self._sample, labelled))
+            chosen = first_of_views(views, k, candidates, known, seed)
+        else:
+            weights = entropy(self.label_distributions_[self._sample])
+            process = self._model.process
+            chosen = choose_rows(process, views.views, weights, candidates, k, seed)
         rows: NDArray[np.intp] = self._sample[chosen]
         return rows
 
@@ -465,8 +471,8 @@ def first_rows(
 
     Notes
     -----
-    Same rule as :meth:`lowrankgcn.SpectralGPClassifier.suggest`, with the amplitudes of the prior
-    and equal uncertainty of all rows.
+    All other rows are like these rows or like a labelled one, by the covariance of the prior
+    (:mod:`lowrankgcn.gp.suggestion`).
 
     Examples
     --------

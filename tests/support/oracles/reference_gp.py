@@ -245,24 +245,19 @@ def conformal_sets(
 def greedy_rows(
     K: Array, labelled: Sequence[int], weights: Array, candidates: Sequence[int], k: int
 ) -> list[int]:
-    """Choose rows one by one, by the posterior covariance given all rows chosen before.
+    """Choose rows one by one so that each row is like a chosen or labelled one.
 
-    K (n, n) is the covariance of all rows, without noise.
+    K (n, n) is the covariance of all rows, without noise and constant.
     """
-    known, chosen = list(labelled), []
+    n, chosen = len(K), []
+
+    def coverage(rows: Sequence[int]) -> float:
+        alike = [[K[x, c] / math.sqrt(K[x, x] * K[c, c]) for c in rows] for x in range(n)]
+        return sum(w * max([0.0, *own]) for w, own in zip(weights, alike, strict=True))
+
     for _ in range(k):
-        cov = K
-        if known:
-            G = K[np.ix_(known, known)] + np.eye(len(known))
-            cov = K - K[:, known] @ np.linalg.inv(G) @ K[known]
-        gains = {
-            c: sum(weights[x] * cov[x, c] ** 2 for x in range(len(K))) / (cov[c, c] + 1)
-            for c in candidates
-            if c not in chosen
-        }
-        best = max(gains, key=lambda c: gains[c])
-        chosen.append(best)
-        known.append(best)
+        left = [c for c in candidates if c not in chosen]
+        chosen.append(max(left, key=lambda c: coverage([*labelled, *chosen, c])))
     return chosen
 
 
