@@ -65,8 +65,10 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     rank : int
         Largest number of eigenpairs of a graph.
     class_shares : {"auto", "labels", "equal"} or mapping from class to float
-        Shares of the classes among the unlabelled rows. "auto": estimated from
-        the predictions, and applied only where they clearly differ from the shares of the labels.
+        Shares of the classes among the unlabelled rows. "auto": if most classes have equally many
+        labels, they were probably drawn class by class; the shares are then estimated from the
+        predictions, and applied only where they clearly differ from those of the labels. Otherwise
+        as "labels".
         "labels": the shares of the labels. "equal": all classes count alike, so that rare ones are
         found more often, at the cost of false alarms.
     fit_rows : int

@@ -18,7 +18,7 @@ from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.parameters import GPParameters
 from lowrankgcn.estimators.rows import NOT_BUILT_FROM_X, Rows, Sample, map_rows
 from lowrankgcn.gp.blocks import Block, Views
-from lowrankgcn.gp.likelihood import softmax
+from lowrankgcn.gp.likelihood import CONSTANT, softmax
 from lowrankgcn.gp.prior import Prior
 from lowrankgcn.gp.process import fit_process
 from lowrankgcn.gp.recipe import row_blocks, supervised_blocks
@@ -233,7 +233,8 @@ def _share_factors(
             raise invalid("class_shares", expected, repr(list(class_shares)))
         shares = np.array([class_shares[name] for name in classes])
         # The scores contain the shares of the labels as far as the constant can explain them.
-        explained = 1.0 - 1.0 / (1.0 + constant * len(labels.codes))
+        few = constant < CONSTANT
+        explained = 1.0 - 1.0 / (1.0 + constant * len(labels.codes)) if few else 1.0
         known = (counts / len(labels.codes)) ** explained
         factors: FloatArray = shares / shares.sum() / known
         return factors

@@ -22,6 +22,7 @@ _STEPS = 30
 _SHRINKAGE = 0.3  # weight of the label shares
 _CLEAR = 0.1  # Kullback-Leibler divergence from which differences are applied by half
 _SAMPLED = 10.0  # weight of the shares of labels that were drawn at random, over m²
+_MANY = 10  # labels per class from which the scores know these shares
 
 
 def drawn_by_class(counts: NDArray[np.intp]) -> bool:
@@ -41,13 +42,14 @@ def label_factors(counts: NDArray[np.intp]) -> FloatArray:
 
     With few labels, scores do not know the shares, because the variance of the constant is small
     (:class:`lowrankgcn.gp.prior.FewLabels`). If the labels are a sample, the factors are powers
-    10/m² of the shares with one more label of each class; with many labels they are close to one.
+    10/m² of the shares with one more label of each class. From ten labels per class on they are
+    one.
 
     >>> label_factors(np.array([3, 1])).round(2).tolist(), label_factors(np.array([2, 2])).tolist()
     ([1.2, 0.78], [1.0, 1.0])
     """
     m, n_classes = int(counts.sum()), len(counts)
-    if drawn_by_class(counts):
+    if drawn_by_class(counts) or m >= _MANY * n_classes:
         return np.ones(n_classes)
     factors: FloatArray = (n_classes * (counts + 1) / (m + n_classes)) ** (_SAMPLED / m**2)
     return factors

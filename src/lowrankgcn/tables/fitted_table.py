@@ -39,8 +39,8 @@ _MOST_VALUES = 200  # values of a category with an indicator, the most frequent 
 _BINS = (3, 8)  # quantile bins of the numbers as hyperedges, coarse and fine
 _FEW_VALUES = 10  # up to which numbers do not count as continuous
 # Columns have a common unit if the 0.9-quantile of their deviations is at most this many medians,
-# or that of at least eight ranges at most this many 0.3-quantiles: pixels share a range, but many of
-# them hardly vary.
+# or that of at least eight ranges at most this many 0.3-quantiles: pixels share a range, but many
+# of them hardly vary.
 _COMMON_UNIT, _FEWEST_RANGES = 2.0, 8
 # Two or three numbers are coordinates of points if their deviations differ by at most this factor.
 _MOST_COORDINATES, _COORDINATE_RATIO = 3, 2.5

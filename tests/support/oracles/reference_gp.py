@@ -208,6 +208,8 @@ def share_factors(distributions: Array, classes: Sequence[int]) -> Array:
     n_classes, m = distributions.shape[1], len(classes)
     counts = [list(classes).count(c) for c in range(n_classes)]
     if sum(count == max(counts) for count in counts) <= n_classes / 2:
+        if m >= 10 * n_classes:
+            return np.ones(n_classes)
         smoothed = [(count + 1) / (m + n_classes) for count in counts]
         return np.array([math.exp(10 / m**2 * math.log(n_classes * p)) for p in smoothed])
     known = np.array(counts) / m
