@@ -197,6 +197,8 @@ def test_first_rows_reach_every_group() -> None:
     more = first_rows(X, 3, labelled=rows, among=np.arange(40))
     assert not set(more) & set(rows) and more.max() < 40
     assert sorted(first_rows(np.ones((5, 2)), 5)) == [0, 1, 2, 3, 4]
+    weights = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+    assert len(set(first_rows(weights, 4, labelled=rows, graph="precomputed")) - set(rows)) == 4
     with pytest.raises(ValueError, match=r"^k: "):
         first_rows(X, 61)
 

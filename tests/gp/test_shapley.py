@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowrankgcn.gp.shapley import shapley_values, used_rows
+from lowrankgcn.gp.attribution import shapley_values, used_rows
 from tests.support.each import each
 from tests.support.oracles import reference_gp as reference
 

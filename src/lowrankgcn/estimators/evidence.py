@@ -158,23 +158,21 @@ class Evidence:
         counts = self.confusion
         labelled, predicted = counts.sum(axis=1), counts.sum(axis=0)
         totals = {"recall": labelled, "precision": predicted, "f1": (labelled + predicted) / 2}
-        correct = counts.diagonal().tolist()
-        return {
-            score: [
-                hits / n if n else None for hits, n in zip(correct, total.tolist(), strict=True)
-            ]
-            for score, total in totals.items()
-        }
+        scores = {}
+        for score, total in totals.items():
+            pairs = zip(counts.diagonal().tolist(), total.tolist(), strict=True)
+            scores[score] = [hits / n if n else None for hits, n in pairs]
+        return scores
 
     @property
     def balanced_accuracy(self) -> float:
         """Mean recall of the classes."""
-        return _mean(self.scores["recall"])
+        return float(np.nanmean(np.array(self.scores["recall"], float)))
 
     @property
     def f1(self) -> float:
         """Mean F1 of the classes (macro)."""
-        return _mean(self.scores["f1"])
+        return float(np.nanmean(np.array(self.scores["f1"], float)))
 
     @property
     def overconfidence(self) -> float:
@@ -196,16 +194,22 @@ class Evidence:
 
     @property
     def reliability(self) -> list[ReliabilityBin]:
-        """Labelled rows by the probability of their predicted class, in ascending order.
+        """Labelled rows by the probability of their predicted class, in ascending order."""
+        return self.reliability_bins()
 
-        Bins have equal numbers of rows, but neighbours with nearly the same probability are one.
+    def reliability_bins(
+        self, most: int = _MOST_BINS, same: float = _SAME_PROBABILITY
+    ) -> list[ReliabilityBin]:
+        """Return at most `most` bins of equal numbers of rows, at least ten.
+
+        Neighbours whose mean probabilities differ by less than `same` are one bin.
         """
         top = self.distributions.max(axis=1)
         correct = self.predicted == self.codes
-        n_bins = min(max(len(top) // _ROWS_OF_A_BIN, 1), _MOST_BINS)
+        n_bins = min(max(len(top) // _ROWS_OF_A_BIN, 1), most)
         groups: list[NDArray[np.intp]] = []
         for rows in np.array_split(np.argsort(top, kind="stable"), n_bins):
-            if groups and top[rows].mean() - top[groups[-1]].mean() < _SAME_PROBABILITY:
+            if groups and top[rows].mean() - top[groups[-1]].mean() < same:
                 groups[-1] = np.concatenate([groups[-1], rows])
             else:
                 groups.append(rows)
@@ -242,7 +246,3 @@ def _chance(probabilities: NDArray[np.float64]) -> float:
     """Return the half-width of the 90 % range of the share of correct rows."""
     variance = np.sum(probabilities * (1 - probabilities))
     return float(_NORMAL_QUANTILE * np.sqrt(max(variance, 0.0)) / len(probabilities))
-
-
-def _mean(scores: list[float | None]) -> float:
-    return float(np.mean([score for score in scores if score is not None]))

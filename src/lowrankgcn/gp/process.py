@@ -21,8 +21,7 @@ from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.gp.blocks import Block, Views
 from lowrankgcn.gp.leaves import LeafBlock
 from lowrankgcn.gp.likelihood import CONSTANT, adapt, softmax, targets
-from lowrankgcn.gp.prior import FewLabels, Prior, size_terms
-from lowrankgcn.gp.recipe import SUPERVISED
+from lowrankgcn.gp.recipe import SUPERVISED, FewLabels, Prior, size_terms
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.operators import FloatArray
 
@@ -112,11 +111,7 @@ class GaussianProcess:
 
     def distributions(self, views: Views) -> FloatArray:
         """Return class distributions, shape (q, C)."""
-        return self.from_scores(self.scores(views))
-
-    def from_scores(self, scores: FloatArray) -> FloatArray:
-        """Return class distributions from scores."""
-        return apply_factors(softmax(self.temperature * scores), self.factors)
+        return apply_factors(softmax(self.temperature * self.scores(views)), self.factors)
 
     def kernel(self, A: Sequence[Any], B: Sequence[Any]) -> FloatArray:
         """Return the covariances of represented rows, shape (p, q)."""

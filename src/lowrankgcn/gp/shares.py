@@ -41,7 +41,7 @@ def label_factors(counts: NDArray[np.intp]) -> FloatArray:
     """Return the factors of class probabilities by the shares of the labels, shape (C,).
 
     With few labels, scores do not know the shares, because the variance of the constant is small
-    (:class:`lowrankgcn.gp.prior.FewLabels`). If the labels are a sample, the factors are powers
+    (:class:`lowrankgcn.gp.recipe.FewLabels`). If the labels are a sample, the factors are powers
     10/m² of the shares with one more label of each class. From ten labels per class on they are
     one.
 

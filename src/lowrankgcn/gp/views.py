@@ -35,7 +35,7 @@ from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.gp.embedding import Embedding
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
-from lowrankgcn.graphs.sparse_cross import TableCross
+from lowrankgcn.graphs.cross_affinity import TableCross
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.tables import FittedTable, Table
@@ -104,7 +104,8 @@ class RowViews:
         features = self.features.owners
         owners = {"standard": features, "ranks": features, "codes": self.features.code_owners}
         if "given" in self.embeddings:
-            owners["given"] = np.full(self.embeddings["given"].rank, len(self.features.used))
+            rank = len(self.embeddings["given"].eigenvalues)
+            owners["given"] = np.full(rank, len(self.features.used))
         return owners
 
 
