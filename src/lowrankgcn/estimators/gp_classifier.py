@@ -36,8 +36,8 @@ from lowrankgcn.estimators.semi_supervised import (
     draw_seed,
     warn_of_unplaced,
 )
-from lowrankgcn.gp.process import apply_factors
-from lowrankgcn.gp.suggestion import choose_rows, entropy, first_of_views
+from lowrankgcn.gp.shares import apply_factors
+from lowrankgcn.gp.suggestion import TRUSTED_LABELS, choose_rows, entropy, first_of_views
 from lowrankgcn.graphs import Graph
 
 
@@ -64,8 +64,10 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     rank : int
         Largest number of eigenpairs of a graph.
     class_shares : {"auto", "labels", "equal"} or mapping from class to float
-        Shares of the classes among the unlabelled rows. "auto": estimated from
-        the predictions, and applied only where they clearly differ from the shares of the labels.
+        Shares of the classes among the unlabelled rows. "auto": if most classes have equally many
+        labels, they were probably drawn class by class; the shares are then estimated from the
+        predictions, and applied only where they clearly differ from those of the labels. Otherwise
+        as "labels".
         "labels": the shares of the labels. "equal": all classes count alike, so that rare ones are
         found more often, at the cost of false alarms.
     fit_rows : int
@@ -346,8 +348,9 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     def suggest(self, k: int = 10, *, among: Any = None) -> NDArray[np.intp]:
         """Return the rows to label next, the most useful first.
 
-        Labels of these rows reduce the variance of uncertain predictions most
-        (:mod:`lowrankgcn.gp.suggestion`).
+        Most other rows, weighted by the uncertainty of their predictions, are like these rows or
+        like a labelled one (:mod:`lowrankgcn.gp.suggestion`). With fewer than ten labels, all rows
+        count alike.
 
         Parameters
         ----------
@@ -379,11 +382,14 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         ((10,), True)
         """
         prepared, shares, sample = self._fitted_rows(), self.label_distributions_, self._sample
-        candidates = _candidates(k, len(shares), sample, self._model.labelled, among)
-        views, weights = prepared.views.views, entropy(shares[sample])
-        chosen = choose_rows(
-            self._model.process, views, weights, candidates, k, random_state=prepared.seed
-        )
+        labelled, views, seed = self._model.labelled, prepared.views, prepared.seed
+        candidates = _candidates(k, len(shares), sample, labelled, among)
+        if len(labelled) < TRUSTED_LABELS:
+            known = np.flatnonzero(np.isin(sample, labelled))
+            chosen = first_of_views(views, k, candidates, known, seed)
+        else:
+            process, weights = self._model.process, entropy(shares[sample])
+            chosen = choose_rows(process, views.views, weights, candidates, k, random_state=seed)
         rows: NDArray[np.intp] = sample[chosen]
         return rows
 
@@ -454,8 +460,8 @@ def first_rows(
 
     Notes
     -----
-    Same rule as :meth:`lowrankgcn.SpectralGPClassifier.suggest`, with the amplitudes of the prior
-    and equal uncertainty of all rows. Of more than 100,000 rows, a sample is considered.
+    All other rows are like these rows or like a labelled one, by the covariance of the prior
+    (:mod:`lowrankgcn.gp.suggestion`). Of more than 100,000 rows, a sample is considered.
 
     Examples
     --------
