@@ -27,7 +27,6 @@ from scipy.linalg import cho_factor, cho_solve
 
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn.gp.blocks import Views
-from lowrankgcn.gp.likelihood import CONSTANT
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.operators import FloatArray
 
@@ -111,7 +110,7 @@ class Novelty:
         np.fill_diagonal(fair, 0.0)
         weights = fair @ inverse
         known = (weights * fair).sum(axis=1) - weights.diagonal() ** 2 / inverse.diagonal()
-        measures = _relative(known, process.variances(labelled))
+        measures = _relative(known, process.variances(labelled), process.constant)
         return cls(process, labelled, inverse, np.sort(measures))
 
     def measures(self, views: Views) -> FloatArray:
@@ -124,12 +123,13 @@ class Novelty:
         def part(start: int, stop: int) -> FloatArray:
             rows = self.process.represent({name: view[start:stop] for name, view in views.items()})
             K = self.process.kernel(rows, self.labelled)
-            return _relative(((K @ self.inverse) * K).sum(axis=1), self.process.variances(rows))
+            known = ((K @ self.inverse) * K).sum(axis=1)
+            return _relative(known, self.process.variances(rows), self.process.constant)
 
         count = len(next(iter(views.values())))
         return np.concatenate([np.zeros(0), *map_chunks(part, count, _CHUNK)])
 
 
-def _relative(known: FloatArray, variances: FloatArray) -> FloatArray:
-    measures: FloatArray = (CONSTANT + variances - known) / (variances + 1.0)
+def _relative(known: FloatArray, variances: FloatArray, constant: float) -> FloatArray:
+    measures: FloatArray = (constant + variances - known) / (variances + 1.0)
     return measures

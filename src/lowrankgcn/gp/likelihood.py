@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 
 from lowrankgcn.operators import FloatArray
 
-#: Prior variance c of the constant.
+#: Prior variance c of the constant, for tables.
 CONSTANT = 10.0
 # Prior standard deviations: of all log-amplitudes together, of each, and of the log-temperature.
 _TOGETHER, _EACH, _TEMPERATURE = 1.5, 1.0, 0.5
@@ -110,6 +110,7 @@ def adapt(
     classes: NDArray[np.intp],
     log_amplitudes: FloatArray,
     log_temperature: float,
+    constant: float = CONSTANT,
 ) -> Adaptation:
     """Minimise the leave-one-out loss plus the penalty of the prior by L-BFGS.
 
@@ -122,6 +123,8 @@ def adapt(
         Prior means.
     log_temperature : float
         Prior mean.
+    constant : float
+        Prior variance of the constant.
 
     Notes
     -----
@@ -131,7 +134,7 @@ def adapt(
     n_blocks, m = len(kernels), len(classes)
     flat = kernels.reshape(n_blocks, m * m)
     mixing = np.c_[np.full(n_blocks, _TOGETHER), _EACH * np.eye(n_blocks)]
-    base = CONSTANT + np.eye(m)
+    base = constant + np.eye(m)
 
     def penalised(z: FloatArray) -> tuple[float, FloatArray]:
         amplitudes = np.exp(np.clip(log_amplitudes + mixing @ z[:-1], *_RANGE))

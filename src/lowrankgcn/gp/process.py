@@ -22,6 +22,7 @@ from lowrankgcn.gp.blocks import Block, Views
 from lowrankgcn.gp.leaves import LeafBlock
 from lowrankgcn.gp.likelihood import CONSTANT, adapt, softmax, targets
 from lowrankgcn.gp.prior import Prior, size_terms
+from lowrankgcn.gp.propagated_block import PropagatedBlock
 from lowrankgcn.gp.recipe import SUPERVISED
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.operators import FloatArray
@@ -55,6 +56,8 @@ class GaussianProcess:
     temperature : float
     factors : (C,) array
         Factors of the class shares.
+    constant : float
+        Prior variance c of the constant.
     """
 
     blocks: tuple[Block, ...]
@@ -64,6 +67,7 @@ class GaussianProcess:
     alpha: Annotated[FloatArray, "m c"]
     temperature: float
     factors: Annotated[FloatArray, "c"]
+    constant: float = CONSTANT
 
     def __post_init__(self) -> None:
         for block, rows in zip(self.blocks, self.labelled, strict=True):
@@ -90,14 +94,23 @@ class GaussianProcess:
             The sum of the absolute parts of each block is added to it.
         """
         count = len(next(iter(views.values())))
-        result = np.tile(CONSTANT * self.alpha.sum(axis=0), (count, 1))
+        result = np.tile(self.constant * self.alpha.sum(axis=0), (count, 1))
         terms = self.blocks, self.amplitudes, self.readouts
+        # The whole graph is propagated at once, for all rows.
+        whole = {
+            block.name: block.scores(block.represent(views), readout)
+            for block, readout in zip(self.blocks, self.readouts, strict=True)
+            if isinstance(block, PropagatedBlock)
+        }
 
         def add(start: int, stop: int) -> list[float]:
             part = {name: rows[start:stop] for name, rows in views.items()}
             totals = []
             for block, factor, readout in zip(*terms, strict=True):
-                scores = factor * block.scores(block.represent(part), readout)
+                if block.name in whole:
+                    scores = factor * whole[block.name][start:stop]
+                else:
+                    scores = factor * block.scores(block.represent(part), readout)
                 result[start:stop] += scores
                 totals.append(0.0 if sizes is None else float(np.abs(scores).sum()))
             return totals
@@ -117,7 +130,7 @@ class GaussianProcess:
 
     def kernel(self, A: Sequence[Any], B: Sequence[Any]) -> FloatArray:
         """Return the covariances of represented rows, shape (p, q)."""
-        total = np.full((len(A[0]), len(B[0])), CONSTANT)
+        total = np.full((len(A[0]), len(B[0])), self.constant)
         for block, amplitude, a, b in zip(self.blocks, self.amplitudes, A, B, strict=True):
             total += amplitude * block.kernel(a, b)
         return total
@@ -191,8 +204,13 @@ def fit_process(
     that O(m + 2000²) with 2000 inducing rows.
     """
     m, generator = len(classes), np.random.default_rng(random_state)
-    Y, size = targets(classes, n_classes), size_terms(m, n_classes)
-    labelled = tuple(block.represent(views) for block in blocks)
+    Y = targets(classes, n_classes)
+    labelled = tuple(
+        block.finished(block.represent(views))
+        if isinstance(block, PropagatedBlock)
+        else block.represent(views)
+        for block in blocks
+    )
     sample = sample_rows(np.arange(m), ADAPTED_ROWS, generator)
     free = [k for k, block in enumerate(blocks) if block.name not in SUPERVISED]
     kernels = np.array([blocks[k].kernel(labelled[k][sample], labelled[k][sample]) for k in free])
@@ -201,7 +219,8 @@ def fit_process(
         Y[sample],
         classes[sample],
         np.array([prior.adaptation[blocks[k].name] for k in free]),
-        float(size @ prior.adaptation_temperature),
+        float(size_terms(m, n_classes) @ prior.adaptation_temperature),
+        prior.constant,
     )
     # How much better the forest is on rows that neither has seen.
     better = 0.0 if forest_loss is None else (loss - forest_loss) / np.log(n_classes)
@@ -209,15 +228,15 @@ def fit_process(
     shifts = common + better * np.array([prior.gates[kind] for kind in kinds])
     shifts[free] = adapted
     log_amplitudes = np.array([prior.final[block.name] for block in blocks]) + shifts
-    log_temperature = float(np.append(size, temperature) @ prior.final_temperature)
     process = GaussianProcess(
         blocks=tuple(blocks),
         amplitudes=np.exp(np.clip(log_amplitudes, *_RANGE)),
         labelled=labelled,
         index=np.arange(m),
         alpha=np.zeros_like(Y),
-        temperature=float(np.exp(log_temperature)),
+        temperature=float(np.exp(prior.log_temperature(m, n_classes, temperature))),
         factors=np.ones(n_classes),
+        constant=prior.constant,
     )
     solve = _solve_exactly if m <= EXACT_ROWS else _solve_inducing
     return solve(process, Y, generator)

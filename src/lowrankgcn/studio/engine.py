@@ -26,7 +26,7 @@ from lowrankgcn.estimators.class_labels import read_labels
 from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.estimators.parameters import GPParameters, checked
 from lowrankgcn.estimators.rows import read_rows
-from lowrankgcn.gp.likelihood import CONSTANT, softmax, targets
+from lowrankgcn.gp.likelihood import softmax, targets
 from lowrankgcn.gp.prior import Prior, size_terms
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.recipe import SUPERVISED
@@ -204,7 +204,7 @@ class Engine:
         model = answer.classifier._model
         process, one = model.process, model.process.represent(self.prepared.at(np.array([row])))
 
-        shared = process.kernel(one, process.labelled)[0] - CONSTANT
+        shared = process.kernel(one, process.labelled)[0] - process.constant
         alike = shared / np.sqrt(process.variances(one) * process.variances(process.labelled))
         rows = model.labelled[process.index]
         nearest = [k for k in np.argsort(-alike, kind="stable") if rows[k] != row]
