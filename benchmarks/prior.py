@@ -27,8 +27,7 @@ import pandas as pd
 import torch
 
 from lowrankgcn.gp.likelihood import CONSTANT, adapt, targets
-from lowrankgcn.gp.prior import size_terms
-from lowrankgcn.gp.recipe import BLOCK_NAMES, SUPERVISED, row_blocks, supervised_blocks
+from lowrankgcn.gp.recipe import BLOCK_NAMES, SUPERVISED, row_blocks, size_terms, supervised_blocks
 from lowrankgcn.gp.views import FittedViews
 
 LABELS = (5, 10, 20)

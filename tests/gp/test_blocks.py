@@ -11,10 +11,10 @@ from sklearn.tree import DecisionTreeClassifier
 from lowrankgcn.gp import leaves
 from lowrankgcn.gp.blocks import Block, LinearBlock, RadialBlock
 from lowrankgcn.gp.leaves import LeafBlock
-from lowrankgcn.gp.prior import Prior
 from lowrankgcn.gp.recipe import (
     BLOCK_NAMES,
     SUPERVISED,
+    Prior,
     column_weights,
     row_blocks,
     supervised_blocks,

@@ -14,8 +14,8 @@ from lowrankgcn.gp.blocks import Block, LinearBlock, RadialBlock
 from lowrankgcn.gp.conformal import Novelty, conformal_limit
 from lowrankgcn.gp.leaves import LeafBlock
 from lowrankgcn.gp.likelihood import CONSTANT, targets
-from lowrankgcn.gp.prior import Prior
 from lowrankgcn.gp.process import FittedProcess, fit_process
+from lowrankgcn.gp.recipe import Prior
 from tests.support.oracles import reference_gp as reference
 
 M, N_CLASSES = 30, 3

@@ -11,8 +11,7 @@ from lowrankgcn.gp import suggestion
 from lowrankgcn.gp.blocks import RadialBlock
 from lowrankgcn.gp.conformal import prediction_sets
 from lowrankgcn.gp.likelihood import CONSTANT
-from lowrankgcn.gp.process import GaussianProcess
-from lowrankgcn.gp.shares import apply_factors, share_factors
+from lowrankgcn.gp.process import GaussianProcess, apply_factors, share_factors
 from lowrankgcn.gp.suggestion import choose_rows, entropy
 from tests.support.oracles import reference_gp as reference
 

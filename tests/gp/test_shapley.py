@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowrankgcn.gp.shapley import shapley_values, used_rows
+from lowrankgcn.gp.attribution import shapley_values, used_rows
 from tests.support.oracles import reference_gp as reference
 
 

@@ -16,9 +16,7 @@ others, and a task needs one partition and the fitted model.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import dask
@@ -30,11 +28,12 @@ from dask.highlevelgraph import HighLevelGraph
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from lowrankgcn._codec import encode
+from lowrankgcn._parallel import chunks
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import finite_array, invalid, positive_int
 from lowrankgcn.distributed.partitions import Part, Partitions, compute, take
 from lowrankgcn.estimators.class_labels import labelled_cells, read_weights
-from lowrankgcn.estimators.model_files import load, save
 
 _FAN_IN = 8  # samples that one task joins
 _LARGE = 2**23  # bytes of a model that are sent once, and not with every computation
@@ -80,6 +79,8 @@ def fit(classifier: Any, X: Any, y: Any, sample_weight: Any = None) -> None:
     if not isinstance(graph, str) or graph == "precomputed":
         got = repr(graph) if isinstance(graph, str) else "a graph object"
         raise invalid("graph", "a graph that is built from the rows of a Dask collection", got)
+    if parameters.get("architecture") == "full":
+        raise invalid("architecture", "'low-rank' or 'reduced' for a Dask collection", "'full'")
     fit_rows = positive_int(classifier.fit_rows, "fit_rows", minimum=2)
     seed = int(check_random_state(parameters["random_state"]).randint(2**31 - 1))
     partitions = Partitions.from_rows(X)
@@ -89,7 +90,8 @@ def fit(classifier: Any, X: Any, y: Any, sample_weight: Any = None) -> None:
     shares = _lazy_distributions(classifier, partitions, sample.lengths)
     classifier.label_distributions_ = shares
     classifier.transduction_ = most_probable(shares, classifier.classes_)
-    vars(classifier).pop("unplaced_", None)  # of the sampled rows only
+    if hasattr(classifier, "unplaced_"):  # of the sampled rows only
+        del classifier.unplaced_
 
 
 class Sample(NamedTuple):
@@ -136,8 +138,8 @@ def draw_sample(
     samples = partitions.map(_sample_rows, fit_rows, seed, labels=(y, sample_weight))
     join = delayed(_join, pure=False)
     while len(samples) > 1:
-        starts = range(0, len(samples), _FAN_IN)
-        samples = [join(samples[start : start + _FAN_IN], fit_rows) for start in starts]
+        spans = chunks(len(samples), _FAN_IN)
+        samples = [join(samples[start:stop], fit_rows) for start, stop in spans]
     (sample,) = compute(*samples)
     return sample  # type: ignore[no-any-return]  # Dask is untyped
 
@@ -219,23 +221,23 @@ def most_probable(shares: Any, classes: NDArray[Any]) -> Any:
     >>> most_probable(shares, np.array(["ham", "spam"])).compute().tolist()
     ['ham', 'spam']
     """
-    return shares.map_blocks(_choose, classes, drop_axis=1, dtype=classes.dtype, meta=classes[:0])
-
-
-def _choose(shares: NDArray[np.float64], classes: NDArray[Any]) -> NDArray[Any]:
-    chosen: NDArray[Any] = classes[shares.argmax(axis=1)]
-    return chosen
+    return shares.map_blocks(
+        lambda part: classes[part.argmax(axis=1)],
+        drop_axis=1,
+        dtype=classes.dtype,
+        meta=classes[:0],
+    )
 
 
 def _predictor(classifier: Any) -> Delayed:
-    """Return a task that gives the part of a classifier that predicts new rows.
+    """Return a task that gives the classifier without graphs and results of fitted rows.
 
     Workers can repeat the task, so the model is not lost with a worker.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "model"
-        save(classifier, file, fitted_rows=False)
-        model, size = delayed(load(file), pure=False, traverse=False), file.stat().st_size
+    predictor = type(classifier)(**classifier.get_params(deep=False))
+    predictor._restore(classifier._fit.savable(fitted_rows=False))
+    model = delayed(predictor, pure=False, traverse=False)
+    size = sum(array.nbytes for array in encode(predictor._model)[0].values())
     return model if size < _LARGE else compute(model, run=dask.persist)[0]
 
 

@@ -68,15 +68,14 @@ def folder_types(folder: str | os.PathLike[str]) -> dict[str, pa.DataType]:
     first, *_ = files = _files(folder)
     merged: Any = None
     for file in files:
-        try:
-            schema = pq.read_schema(file)
-            plain = pa.schema([field.with_type(_value_type(field.type)) for field in schema])
-            before = plain if merged is None else merged
-            merged = pa.unify_schemas([before, plain], promote_options="permissive")
-        except (pa.ArrowException, OSError) as error:
-            reason = f"cannot be read as one table with {first}: {' '.join(str(error).split())}"
-            raise ValueError(f"{file}: {reason}") from None
         with prefix_errors(file):
+            try:
+                schema = pq.read_schema(file)
+                plain = pa.schema([field.with_type(_value_type(field.type)) for field in schema])
+                before = plain if merged is None else merged
+                merged = pa.unify_schemas([before, plain], promote_options="permissive")
+            except (pa.ArrowException, OSError) as error:
+                raise ValueError(f"cannot be read as one table with {first}: {error}") from None
             for name in (schema.pandas_metadata or {}).get("index_columns", []):
                 if name in schema.names:
                     advice = "write the files with index=False, or call reset_index() first"

@@ -21,7 +21,6 @@ from lowrankgcn.estimators.semi_supervised import (
     SemiSupervisedClassifier,
     distributed_module,
     draw_seed,
-    unchanged_on_failure,
     warn_of_unplaced,
 )
 
@@ -181,7 +180,6 @@ class GCNClassifier(SemiSupervisedClassifier):
     random_state: Any = None
     verbose: bool = False
 
-    @unchanged_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on the labelled rows and classify all rows.
 
@@ -227,6 +225,6 @@ class GCNClassifier(SemiSupervisedClassifier):
         sample, model, fitted_only, results = fit_gcn(
             rows, labels, settings, weights, draw_seed(self.random_state)
         )
-        self._set_fit(sample, labels, model, fitted_only, results)
         warn_of_unplaced(results["unplaced_"], "class distribution is uniform")
+        self._set_fit(sample, labels, model, fitted_only, results)
         return self

@@ -21,24 +21,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn._progress import listener, listening
-from lowrankgcn._validation import choice, invalid, node_index, positive_int
+from lowrankgcn._validation import invalid, node_index, positive_int
 from lowrankgcn.estimators.class_labels import Labels, read_labels
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.explanation import By, Explanation
-from lowrankgcn.estimators.gp_fitting import BUILT_GRAPHS, PreparedRows, fit_gp, prepare_rows
+from lowrankgcn.estimators.gp_fitting import PreparedRows, fit_gp, prepare_rows
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.parameters import GPParameters, checked
-from lowrankgcn.estimators.rows import Rows, read_rows
+from lowrankgcn.estimators.rows import Fit, read_rows
 from lowrankgcn.estimators.semi_supervised import (
     SemiSupervisedClassifier,
     distributed_module,
     draw_seed,
-    unchanged_on_failure,
     warn_of_unplaced,
 )
-from lowrankgcn.gp.shares import apply_factors
+from lowrankgcn.gp.process import apply_factors
 from lowrankgcn.gp.suggestion import choose_rows, entropy, first_of_views
-from lowrankgcn.gp.views import FittedViews
 from lowrankgcn.graphs import Graph
 
 
@@ -164,7 +162,6 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     _model: GPModel = field(init=False)
     _prepared: PreparedRows = field(init=False)  # not in classifiers from files
 
-    @unchanged_on_failure
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to the labelled rows and classify all rows.
 
@@ -198,33 +195,25 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         rows = read_rows(self, X, settings.graph, numbers="table")
         labels = read_labels(y, rows.n_rows)
         show = (lambda step, done, total: print(step, file=sys.stderr)) if self.verbose else None
-        with listening(show or listener()):
-            self._fit_labels(self._prepare(rows, settings, labels.index), labels)
-        if self.graph_ is not None and self._model.maps.features is None:
-            parts = self.graph_.components
-            unplaced = np.isin(parts, parts[labels.index], invert=True)
-            warn_of_unplaced(unplaced, "predictions are arbitrary")
-        return self
-
-    def _prepare(
-        self, rows: Rows, settings: GPParameters, always: Any = (), *, read_all: bool = False
-    ) -> PreparedRows:
-        """Compute all that does not depend on labels; rows of `always` are in the sample."""
-        seed = draw_seed(self.random_state)
-        with single_threaded_blas_if_small(rows.n_rows):
-            return prepare_rows(rows, settings, seed, always, read_all=read_all)
+        with listening(show or listener()), single_threaded_blas_if_small(rows.n_rows):
+            prepared = prepare_rows(rows, settings, draw_seed(self.random_state), labels.index)
+            if prepared.views.maps.features is None:
+                parts = prepared.views.graphs["given"].components
+                unplaced = np.isin(parts, parts[labels.index], invert=True)
+                warn_of_unplaced(unplaced, "predictions are arbitrary")
+            return self._fit_labels(prepared, labels)
 
     def _fit_labels(self, prepared: PreparedRows, labels: Labels) -> Self:
         """Fit to labels; the prepared rows are not changed and serve any number of fits."""
-        with single_threaded_blas_if_small(prepared.sample.rows.n_rows):
-            model, results = fit_gp(prepared, labels)
-        self._set_fit(prepared.sample, labels, model, prepared.fitted_only, results)
+        model, results = fit_gp(prepared, labels)
         self._prepared = prepared
+        self._set_fit(prepared.sample, labels, model, prepared.fitted_only, results)
         return self
 
-    def _set_model(self, model: GPModel) -> None:
-        """Set the model and all attributes that it determines."""
-        self._model = model
+    def _restore(self, fit: Fit) -> None:
+        """Set all attributes of a fit, also those that the model determines."""
+        super()._restore(fit)
+        model: GPModel = fit.model
         self.filter_, self.block_shares_ = model.filters(), model.block_shares
         equal = isinstance(self.class_shares, str) and self.class_shares == "equal"
         shares = apply_factors(model.held_out, model.process.factors) if equal else model.held_out
@@ -255,12 +244,11 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         changes if the class shares of the rows differ from those of the labels.
         """
         check_is_fitted(self)
-        if X is not None:
-            return self._model.prediction_sets(self.predict_proba(X), level)
-        if not hasattr(self, "label_distributions_"):
+        if X is None and not hasattr(self, "label_distributions_"):
             expected = "rows, because the classifier was saved without its fitted rows"
             raise invalid("X", expected, "None")
-        return self._model.prediction_sets(np.asarray(self.label_distributions_), level)
+        shares = np.asarray(self.label_distributions_) if X is None else self.predict_proba(X)
+        return self._model.prediction_sets(shares, level)
 
     def unsure(self, X: Any = None, level: float = 0.95) -> NDArray[np.bool_]:
         """Return which rows fit no labelled class: outliers, or rows of a class without labels.
@@ -322,8 +310,8 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
             Rows to explain, as for :meth:`predict`.
         by : {"auto", "columns", "rows", "blocks"}
             "columns": Shapley values of the columns, relative to the mean over up to 32 rows
-            that represent the fitted ones (:mod:`lowrankgcn.gp.shapley`); a graph object counts as
-            one more column. "rows": one contribution per labelled row. "blocks": one per block.
+            that represent the fitted ones (:mod:`lowrankgcn.gp.attribution`); a graph object counts
+            as one more column. "rows": one contribution per labelled row. "blocks": one per block.
             "auto": columns for tables, otherwise rows.
 
         Returns
@@ -389,13 +377,13 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         >>> rows.shape, bool((y[rows] == -1).all())
         ((10,), True)
         """
-        prepared = self._fitted_rows()
-        n, labelled = len(self.label_distributions_), self._model.labelled
-        candidates = _candidates(k, n, self._sample, labelled, among)
-        weights = entropy(self.label_distributions_[self._sample])
-        views, seed = prepared.views.views, prepared.seed
-        chosen = choose_rows(self._model.process, views, weights, candidates, k, seed)
-        rows: NDArray[np.intp] = self._sample[chosen]
+        prepared, shares, sample = self._fitted_rows(), self.label_distributions_, self._sample
+        candidates = _candidates(k, len(shares), sample, self._model.labelled, among)
+        views, weights = prepared.views.views, entropy(shares[sample])
+        chosen = choose_rows(
+            self._model.process, views, weights, candidates, k, random_state=prepared.seed
+        )
+        rows: NDArray[np.intp] = sample[chosen]
         return rows
 
     def column_importance(self) -> dict[str | int, float]:
@@ -411,7 +399,7 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
             If X had no columns, or the classifier was loaded from a file.
         """
         prepared = self._fitted_rows()
-        if self._model.maps.features is None or self._fitted_only:
+        if self._model.maps.features is None or self._fit.fitted_only:
             raise invalid("column_importance", "a classifier fitted to a table", "a graph")
         return self._model.column_importance(prepared.sample.data, prepared.seed)
 
@@ -478,17 +466,16 @@ def first_rows(
     True
     """
     seed = positive_int(random_state, "random_state", minimum=0)
-    if isinstance(X, Graph):
-        views = FittedViews.fit(None, given=X, random_state=seed)
-    elif isinstance(graph, Graph):
-        views = FittedViews.fit(X, graphs=(), given=graph, random_state=seed)
-    else:
-        names = BUILT_GRAPHS[choice(graph, "graph", BUILT_GRAPHS)]
-        views = FittedViews.fit(X, graphs=names, random_state=seed)
-    n = len(next(iter(views.views.values())))
-    known = node_index(labelled, "labelled", n) if len(labelled) else np.zeros(0, np.intp)
-    candidates = _candidates(k, n, slice(None), known, among)
-    return first_of_views(views, k, candidates, known, seed)
+    classifier = SpectralGPClassifier(graph=graph)
+    settings = checked(GPParameters, classifier.get_params())
+    rows = read_rows(classifier, X, settings.graph, numbers="table")
+    known = node_index(labelled, "labelled", rows.n_rows) if len(labelled) else np.zeros(0, np.intp)
+    prepared = prepare_rows(rows, settings, seed, known)
+    sample = prepared.sample.index
+    candidates = _candidates(k, rows.n_rows, sample, known, among)
+    places = np.searchsorted(sample, known)
+    first: NDArray[np.intp] = sample[first_of_views(prepared.views, k, candidates, places, seed)]
+    return first
 
 
 def _candidates(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -19,13 +20,12 @@ from lowrankgcn.estimators.parameters import GPParameters
 from lowrankgcn.estimators.rows import NOT_BUILT_FROM_X, Rows, Sample, map_rows
 from lowrankgcn.gp.blocks import Block, Views
 from lowrankgcn.gp.likelihood import softmax
-from lowrankgcn.gp.prior import Prior
-from lowrankgcn.gp.process import fit_process
-from lowrankgcn.gp.recipe import row_blocks, supervised_blocks
-from lowrankgcn.gp.shares import apply_factors, share_factors
+from lowrankgcn.gp.process import apply_factors, fit_process, share_factors
+from lowrankgcn.gp.recipe import Prior, row_blocks, supervised_blocks
 from lowrankgcn.gp.views import GRAPHS, FittedViews
-from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
+from lowrankgcn.graphs import AdjacencyGraph, Hypergraph
 from lowrankgcn.operators import FloatArray
+from lowrankgcn.tables import Table
 
 #: Graphs that are built from the rows, by the parameter `graph`.
 BUILT_GRAPHS = {
@@ -68,20 +68,12 @@ class PreparedRows:
 
     def at(self, index: NDArray[np.intp]) -> Views:
         """Return the views of some rows."""
-        places = np.searchsorted(self.sample.index, index)
-        inside = np.append(self.sample.index, -1)[places] == index
-        views = self.views.views
-        if inside.all():
-            return {name: rows[places] for name, rows in views.items()}
-        if self.outside is None:
-            more = self.views.maps.read(self.sample.rows.take(index[~inside]))
-        else:  # `places` is the number of sampled rows before each row
-            rest = (index - places)[~inside]
-            more = {name: rows[rest] for name, rows in self.outside.items()}
-        joined = {name: np.empty((len(index), rows.shape[1])) for name, rows in views.items()}
-        for name, rows in joined.items():
-            rows[inside], rows[~inside] = views[name][places[inside]], more[name]
-        return joined
+        places = np.searchsorted(self.sample.index, index)  # number of sampled rows before each
+        inside = np.isin(index, self.sample.index)
+        views = {name: rows[places * inside] for name, rows in self.views.views.items()}
+        for name, rows in (self.outside or {}).items():
+            views[name][~inside] = rows[(index - places)[~inside]]
+        return views
 
     def complete(self, values: FloatArray, of_views: Callable[[Views], FloatArray]) -> FloatArray:
         """Return values of all rows, from those of the sample and a function of views."""
@@ -120,7 +112,12 @@ def prepare_rows(
         views = FittedViews.fit(data, graphs=BUILT_GRAPHS[graph], **options)
     else:
         views = FittedViews.fit(data, graphs=(), given=graph, **options)
-        fitted_only = "" if _is_built_from(graph, data) else NOT_BUILT_FROM_X
+        if graph.row_kind == "points":
+            with suppress(ValueError):  # texts
+                data = data.as_matrix()
+        kind = "table" if isinstance(data, Table) else "points"
+        if graph.row_kind != kind or not graph.is_built_from(data):
+            fitted_only = NOT_BUILT_FROM_X
     outside = None
     if read_all and not sample.is_all:
         count = len(sample.rest)
@@ -136,32 +133,35 @@ def prepare_rows(
 def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, Any]]:
     """Fit blocks and process, and classify all rows; return the model and further attributes."""
     times = [time.perf_counter()]
-    settings, seed, sample = prepared.settings, prepared.seed, prepared.sample
-    views = prepared.views
+    views, sample = prepared.views, prepared.sample
     report_progress("fitting the blocks")
     known = prepared.at(labels.index)
     with single_threaded_blas_if_small(10 * len(labels.index)):  # matrices of that many columns
         blocks, forest_loss = _blocks(prepared, known, labels)
-        fitted = fit_process(
-            known, labels.codes, labels.n_classes, blocks, forest_loss, Prior.load(), seed
+        process, held_out = fit_process(
+            known,
+            labels.codes,
+            labels.n_classes,
+            blocks,
+            forest_loss=forest_loss,
+            prior=Prior.load(),
+            random_state=prepared.seed,
         )
     times.append(time.perf_counter())
     report_progress("predicting")
     sizes = np.zeros(len(blocks))
-    process = fitted.process
     plain = softmax(process.temperature * process.scores(views.views, sizes))
-    sizes /= sizes.sum() or 1.0
     unlabelled = np.isin(sample.index, labels.index, invert=True)
-    factors = _share_factors(settings.class_shares, plain[unlabelled], labels)
-    process = replace(process, factors=factors)
-    distributions = apply_factors(plain, factors)
+    factors = _share_factors(prepared.settings.class_shares, plain[unlabelled], labels)
+    process, distributions = replace(process, factors=factors), apply_factors(plain, factors)
+    shares = (sizes / (sizes.sum() or 1.0)).tolist()
     model = GPModel(
         maps=views.maps,
         process=process,
         labelled=labels.index.astype(np.int64),
         codes=labels.codes.astype(np.int64),
-        held_out=softmax(process.temperature * fitted.held_out),
-        block_shares={b.name: float(size) for b, size in zip(blocks, sizes, strict=True)},
+        held_out=softmax(process.temperature * held_out),
+        block_shares=dict(zip((block.name for block in blocks), shares, strict=True)),
         background={} if prepared.fitted_only else _background(prepared, distributions),
     )
     distributions = prepared.complete(distributions, process.distributions)
@@ -174,16 +174,6 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, A
         "graph_": next(iter(views.graphs.values()), None),
         "eigenpairs_": views.eigenpairs,
     }
-
-
-def _is_built_from(graph: Graph, data: Any) -> bool:
-    """Return whether a graph was built from the rows of a table, and can read new ones."""
-    if graph.row_kind == "points":
-        try:
-            return graph.is_built_from(data.as_matrix())
-        except ValueError:  # texts
-            return False
-    return graph.row_kind == "table" and graph.is_built_from(data)
 
 
 def _blocks(

@@ -19,8 +19,7 @@ from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows, log_odds
 from lowrankgcn.gp.blocks import LinearBlock
 from lowrankgcn.gp.conformal import Novelty, conformal_limit, prediction_sets
-from lowrankgcn.gp.process import GaussianProcess
-from lowrankgcn.gp.shares import apply_factors
+from lowrankgcn.gp.process import GaussianProcess, apply_factors
 from lowrankgcn.gp.views import RowViews
 from lowrankgcn.operators import FloatArray
 

@@ -34,7 +34,7 @@ from lowrankgcn._validation import choice, invalid
 from lowrankgcn.estimators.class_labels import read_labels
 from lowrankgcn.estimators.gcn_model import GCNModel
 from lowrankgcn.estimators.gp_model import GPModel
-from lowrankgcn.estimators.rows import Kind, check_new_rows
+from lowrankgcn.estimators.rows import Fit
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
 
@@ -48,8 +48,6 @@ _KEY = "lowrankgcn"  # in the safetensors metadata: version, release and checksu
 _LONGEST_DOCUMENT = 50_000_000  # safetensors reads headers of up to 10⁸ bytes, quotes escaped
 _LONGEST_TEXT = 500
 _EARLIER = "an earlier release; fit and save the classifier again"
-_ONE_PER_ROW = {"label_distributions_", "unplaced_"}  # results of the rows given to fit
-_SAVED_RESULTS = _ONE_PER_ROW | {"timings_", "loss_curve_", "n_iter_"}
 
 
 @saved
@@ -69,8 +67,8 @@ class NotSaved:
 
 @saved
 @final
-@dataclass(frozen=True, eq=False)
-class SavedClassifier:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SavedClassifier(Fit):
     """A fitted classifier as a file keeps it.
 
     Attributes
@@ -78,29 +76,13 @@ class SavedClassifier:
     name : str
         Class of the classifier.
     parameters : dict
-    classes : (C,) array
-    kind : {"points", "table", "incidence", "affinities"}
-        Kind of the rows that it predicts.
-    n_features_in : int
-    feature_names_in : tuple of str, or None
-    results : dict
-        Further attributes of the classifier, by name.
     description : dict
-    model : GPModel, GCNModel or None
-    fitted_only : str
-        Why new rows cannot be classified; empty if they can.
     """
 
     name: str
     parameters: dict[str, Any]
-    classes: NDArray[Any]
-    kind: Kind
-    n_features_in: int
-    feature_names_in: tuple[str, ...] | None
-    results: dict[str, Any]
     description: dict[str, Any]
     model: GPModel | GCNModel | None
-    fitted_only: str
 
     def classify(
         self, X: Any, level: float | None = None
@@ -115,14 +97,13 @@ class SavedClassifier:
         unsure : (q,) bool array or None
             As :meth:`SpectralGPClassifier.unsure`; None without a `level`.
         """
-        check_new_rows(self.fitted_only)
-        names, count = self.feature_names_in, self.n_features_in
+        self.check_new_rows()
+        names, model = self.feature_names_in, self.model
         table = Table.read(X, "X")
-        if len(table.names) != count or (names is not None and table.names != names):
+        if len(table.names) != self.n_features_in or names not in (None, table.names):
             got = ", ".join(map(str, table.names))[:_LONGEST_TEXT]
             raise invalid("X", f"the columns {', '.join(names or ())}"[:_LONGEST_TEXT], got)
         rows = table if self.kind == "table" else table.as_matrix()
-        model = self.model
         assert model is not None
         if level is None:
             return model.distributions(rows), None, None
@@ -135,16 +116,8 @@ class SavedClassifier:
         """Make the classifier."""
         # A file can name nothing else of this package.
         classifier = getattr(estimators, choice(self.name, "name", _CLASSIFIERS))(**self.parameters)
-        classifier.classes_, classifier.n_features_in_ = self.classes, self.n_features_in
-        if self.feature_names_in is not None:
-            classifier.feature_names_in_ = np.array(self.feature_names_in, dtype=object)
-        for name in _SAVED_RESULTS & self.results.keys():
-            setattr(classifier, name, self.results[name])
-        if (shares := self.results.get("label_distributions_")) is not None:
-            classifier.transduction_ = self.classes[shares.argmax(axis=1)]
         classifier.description_ = self.description
-        classifier._kind, classifier._fitted_only = self.kind, self.fitted_only
-        classifier._set_model(self.model)
+        classifier._restore(self)
         return classifier
 
 
@@ -209,11 +182,11 @@ def save(
     check_is_fitted(classifier, "classes_")
     # Lazy results of a Dask collection are not computed.
     fitted_rows &= not hasattr(getattr(classifier, "label_distributions_", None), "dask")
-    if classifier._fitted_only and not fitted_rows:
+    fit = classifier._fit.savable(fitted_rows=fitted_rows)
+    if fit.fitted_only and not fitted_rows:
         raise invalid("fitted_rows", "True, because new rows cannot be classified", False)
-    attributes = vars(classifier)
     if description is None:
-        description = attributes.get("description_", {})
+        description = getattr(classifier, "description_", {})
     try:
         described = json.loads(json.dumps(dict(description), allow_nan=False))
     except (TypeError, ValueError) as error:
@@ -222,21 +195,13 @@ def save(
         read_labels(classifier.classes_)
     except ValueError as error:
         raise invalid("classes_", "texts or finite numbers, to be saved", error) from None
-    kept = _SAVED_RESULTS - (set() if fitted_rows else _ONE_PER_ROW)
-    names = attributes.get("feature_names_in_")
-    snapshot = SavedClassifier(
-        name=type(classifier).__name__,
-        parameters=_savable(classifier.get_params(deep=False)),
-        classes=classifier.classes_,
-        kind=classifier._kind,
-        n_features_in=attributes["n_features_in_"],
-        feature_names_in=None if names is None else tuple(map(str, names)),
-        results={name: attributes[name] for name in sorted(kept & attributes.keys())},
-        description=described,
-        model=classifier._model,
-        fitted_only=classifier._fitted_only,
-    )
-    arrays, contents = encode(snapshot)
+    snapshot = {
+        **vars(fit),
+        "name": type(classifier).__name__,
+        "parameters": _savable(classifier.get_params(deep=False)),
+        "description": described,
+    }
+    arrays, contents = encode(SavedClassifier(**snapshot))
     document = json.dumps(contents, allow_nan=False)
     if len(document) > _LONGEST_DOCUMENT:
         raise invalid("classifier", "fewer distinct values", f"{len(document)} characters of them")

@@ -6,9 +6,10 @@ includes all labelled rows.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, final
 
@@ -25,6 +26,9 @@ from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
 
 NOT_BUILT_FROM_X = "new rows, but the graph was not built from X"
+# Attributes that files keep, without and with one entry for each row given to fit.
+_SAVED_RESULTS = {"timings_", "loss_curve_", "n_iter_"}
+_SAVED_ROWS = {"label_distributions_", "unplaced_"}
 _LARGEST = 1e295
 
 Kind = Literal["points", "table", "incidence", "affinities", "graph"]
@@ -44,16 +48,62 @@ class Rows:
     n_rows : int
     later : {"points", "table", "incidence", "affinities"}
         Kind of the rows that `predict` accepts: the same, or those the graph was built from.
+    n_columns : int
+        Their number of columns.
+    names : tuple of str, or None
+        Names of the columns; None without names.
     """
 
     kind: Kind
     data: Any
     n_rows: int
     later: Kind
+    n_columns: int
+    names: tuple[str, ...] | None = None
 
     def take(self, index: NDArray[np.intp]) -> Any:
         """Return some rows of the data."""
         return take(self.data, index)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fit:
+    """Results of a fit that both classifiers have.
+
+    Attributes
+    ----------
+    classes : (C,) array
+    kind : {"points", "table", "incidence", "affinities"}
+        Kind of the rows that `predict` accepts.
+    n_features_in : int
+    feature_names_in : tuple of str, or None
+    model : GPModel, GCNModel or None
+        None if only the fitted rows can be classified.
+    fitted_only : str
+        Why; empty if new rows can be classified.
+    results : dict
+        Further attributes of the classifier, by name.
+    """
+
+    classes: NDArray[Any]
+    kind: Kind
+    n_features_in: int
+    feature_names_in: tuple[str, ...] | None
+    model: Any
+    fitted_only: str
+    results: dict[str, Any]
+
+    def savable(self, *, fitted_rows: bool = True) -> Fit:
+        """Return what a file keeps, with or without results of the rows given to fit."""
+        kept = _SAVED_RESULTS | (_SAVED_ROWS if fitted_rows else set())
+        results = {name: self.results[name] for name in sorted(kept & self.results.keys())}
+        return replace(self, results=results)
+
+    def check_new_rows(self) -> None:
+        """Raise if only the fitted rows can be classified."""
+        if self.fitted_only:
+            expected = "the fitted rows (see label_distributions_ and transduction_)"
+            raise invalid("X", expected, self.fitted_only)
 
 
 @final
@@ -104,7 +154,7 @@ class Sample:
     def complete(self, values: FloatArray, of_rest: Callable[[], FloatArray]) -> FloatArray:
         """Return values of all rows, from those of the sampled rows and a function of the others.
 
-        >>> rows = Rows("points", np.arange(10.0)[:, None], 10, "points")
+        >>> rows = Rows("points", np.arange(10.0)[:, None], 10, "points", 1)
         >>> sample = Sample.draw(rows, "auto", np.array([7]), fit_rows=3, seed=0)
         >>> sample.complete(np.zeros(3), lambda: np.ones(7)).shape
         (10,)
@@ -119,11 +169,12 @@ class Sample:
 def read_rows(
     estimator: Any, X: Any, graph: str | Graph, *, numbers: Literal["points", "table"]
 ) -> Rows:
-    """Validate X, determine its kind, and set the column attributes of the estimator.
+    """Validate X and determine its kind.
 
     Parameters
     ----------
     estimator : classifier
+        It is named in messages, and not changed.
     X : array, table of any kind, sparse array or Graph
     graph : str or Graph
     numbers : {"points", "table"}
@@ -134,7 +185,10 @@ def read_rows(
     if isinstance(X, Graph):
         if graph not in ("auto", "precomputed"):
             raise invalid("X", "features, because graph is given", repr(X))
-        return Rows("graph", X, X.n_nodes, _rows_of_graph(estimator, X))
+        columns = X.row_columns
+        named = columns and all(isinstance(name, str) for name in columns)
+        names = tuple(map(str, columns)) if named else None
+        return Rows("graph", X, X.n_nodes, X.row_kind, len(columns), names)
     if nw.dependencies.is_into_dataframe(X):
         X = Table.read(X, "X")
     kind: Kind = numbers
@@ -146,18 +200,11 @@ def read_rows(
         kind = "table"
     elif numbers == "points" and (isinstance(graph, Graph) or graph == "auto"):
         kind = "points" if first_category(X) is None else "table"
-    data = check_rows(estimator, X, kind, reset=True)
-    return Rows(kind, data, data.shape[0], kind)
-
-
-def _rows_of_graph(estimator: Any, graph: Graph) -> Kind:
-    """Return the kind of rows of a graph, and set the column attributes of the estimator."""
-    vars(estimator).pop("feature_names_in_", None)  # from an earlier fit
-    columns = graph.row_columns
-    estimator.n_features_in_ = len(columns)
-    if columns and all(isinstance(name, str) for name in columns):
-        estimator.feature_names_in_ = np.array(columns, dtype=object)
-    return graph.row_kind
+    holder = copy.copy(estimator)  # scikit-learn stores the columns as attributes
+    data = check_rows(holder, X, kind, reset=True)
+    named = hasattr(holder, "feature_names_in_")
+    names = tuple(map(str, holder.feature_names_in_)) if named else None
+    return Rows(kind, data, data.shape[0], kind, holder.n_features_in_, names)
 
 
 def first_category(X: Any) -> str | None:
@@ -170,13 +217,6 @@ def first_category(X: Any) -> str | None:
             if cells.kind != "number":
                 return f"column {name!r} of kind {cells.kind}"
     return None
-
-
-def check_new_rows(fitted_only: str) -> None:
-    """Raise if there is a reason why only the fitted rows can be classified."""
-    if fitted_only:
-        expected = "the fitted rows (see label_distributions_ and transduction_)"
-        raise invalid("X", expected, fitted_only)
 
 
 def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> Any:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from functools import wraps
 from html import escape
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 from lowrankgcn._format import percent
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.class_labels import Labels, known_labels, read_weights
-from lowrankgcn.estimators.rows import Kind, Sample, check_new_rows, check_rows
+from lowrankgcn.estimators.rows import Fit, Sample, check_rows
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.filters import Filter, Scaled
 from lowrankgcn.spectral.kernel import Kernel
-
-Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 _MOST_NAMES = 10  # of classes, shown in a notebook
 
@@ -42,33 +39,46 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     transduction_: NDArray[Any]
     timings_: dict[str, float]
     graph: Any
-    _kind: Kind  # of the rows that `predict` accepts
-    _model: Any  # classifies them
-    _fitted_only: str  # why it cannot; empty if it can
+    _fit: Fit
+    _model: Any  # classifies rows
     _sample: NDArray[np.intp]  # rows that the graphs were fitted to
 
     def _set_fit(
         self, sample: Sample, labels: Labels, model: Any, fitted_only: str, results: dict[str, Any]
     ) -> None:
         """Set all attributes of a fit; `results` by their names."""
-        for name, value in results.items():
-            setattr(self, name, value)
-        self.classes_, self._kind, self._sample = labels.classes, sample.rows.later, sample.index
-        self.transduction_ = labels.classes[self.label_distributions_.argmax(axis=1)]
-        self._fitted_only = fitted_only
-        self._set_model(model)
+        self._sample = sample.index
+        fit = Fit(
+            classes=labels.classes,
+            kind=sample.rows.later,
+            n_features_in=sample.rows.n_columns,
+            feature_names_in=sample.rows.names,
+            model=model,
+            fitted_only=fitted_only,
+            results=results,
+        )
+        self._restore(fit)
 
-    def _set_model(self, model: Any) -> None:
-        """Set the model and all attributes that it determines."""
-        self._model = model
+    def _restore(self, fit: Fit) -> None:
+        """Set all attributes of a fit, or of what a file keeps of it."""
+        self._fit, self._model = fit.savable(), fit.model
+        self.classes_, self.n_features_in_ = fit.classes, fit.n_features_in
+        if fit.feature_names_in is not None:
+            self.feature_names_in_ = np.array(fit.feature_names_in, dtype=object)
+        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
+            del self.feature_names_in_
+        for name, value in fit.results.items():
+            setattr(self, name, value)
+        if "label_distributions_" in fit.results:
+            self.transduction_ = fit.classes[self.label_distributions_.argmax(axis=1)]
 
     def _new_rows(self, X: Any) -> Any:
         """Validate rows for the model."""
         check_is_fitted(self)
         if distributed_module(X):
             raise invalid("X", "rows in memory (load some by .compute())", "a Dask collection")
-        check_new_rows(self._fitted_only)
-        return check_rows(self, X, self._kind)
+        self._fit.check_new_rows()
+        return check_rows(self, X, self._fit.kind)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict class distributions, shape (q, C), in the order of ``classes_``.
@@ -88,23 +98,18 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             from X and cannot be extended to new rows, or the network is of full rank.
         """
         check_is_fitted(self)
-        shares: NDArray[np.float64]
         if (lazy := distributed_module(X)) is not None:
-            shares = lazy.predict_proba(self, X)
-        else:
-            rows = self._new_rows(X)
-            shares = self._model.distributions(rows)
+            return lazy.predict_proba(self, X)  # type: ignore[no-any-return]
+        rows = self._new_rows(X)
+        shares: NDArray[np.float64] = self._model.distributions(rows)
         return shares
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict classes, shape (q,)."""
         shares = self.predict_proba(X)
-        lazy = distributed_module(shares)
-        classes: NDArray[Any] = (
-            self.classes_[shares.argmax(axis=1)]
-            if lazy is None
-            else lazy.most_probable(shares, self.classes_)
-        )
+        if (lazy := distributed_module(shares)) is not None:
+            return lazy.most_probable(shares, self.classes_)  # type: ignore[no-any-return]
+        classes: NDArray[Any] = self.classes_[shares.argmax(axis=1)]
         return classes
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -175,22 +180,6 @@ def _summary(classifier: Any) -> str:
     )
     title = f"Fitted {type(classifier).__name__}"
     return f"<div><p><strong>{title}</strong></p><table>{cells}</table></div>"
-
-
-def unchanged_on_failure(fit: Fit) -> Fit:
-    """Restore all attributes of an estimator if its method `fit` fails."""
-
-    @wraps(fit)
-    def fit_or_restore(self: Any, *args: Any, **options: Any) -> Any:
-        before = dict(vars(self))
-        try:
-            return fit(self, *args, **options)
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
-
-    return fit_or_restore  # type: ignore[return-value]  # the same signature
 
 
 def distributed_module(*values: Any) -> Any:

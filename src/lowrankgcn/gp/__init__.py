@@ -5,19 +5,16 @@ filter φ its covariance is U φ(Λ)² Uᵀ. The covariance of this package is a
 linear and radial kernels, and of the leaves of forests. The amplitudes minimise the leave-one-out
 loss, which has a closed form. Those of the spectral blocks form a learned filter.
 
-=============== ==================================================================
+=============== ========================================================================
 ``embedding``   spectral coordinates on a graph, with their extension to new rows
 ``views``       all representations of the rows: features and coordinates
 ``blocks``      linear and radial kernels on a view
 ``leaves``      kernels of forests
-``recipe``      the blocks of a table, before and after the labels are known
-``prior``       prior of amplitudes and temperature, learned over tables
+``recipe``      the blocks of a table, before and after the labels are known; their prior
 ``likelihood``  leave-one-out loss and its minimum
-``shares``      class shares of the unlabelled rows
-``process``     the fitted process: scores, leave-one-out scores, covariances
+``process``     the fitted process: scores, leave-one-out scores, covariances, class shares
 ``conformal``   prediction sets, and rows that fit no class
-``shapley``     Shapley values of the columns of a row
 ``attribution`` contributions of blocks, labelled rows and columns to a prediction
 ``suggestion``  choice of the rows to label next
-=============== ==================================================================
+=============== ========================================================================
 """

@@ -73,7 +73,7 @@ class NodeFeatures:
             _, _, basis = randomized_svd(
                 features._directions(F), _RANK, n_iter=2, random_state=random_state
             )
-            features = cls(features.table, features.weights, np.float64(basis.T))
+            features = cls(features.table, features.weights, np.asarray(basis.T, np.float64))
         return features, F
 
     def read(self, X: Any) -> FeatureMatrix:

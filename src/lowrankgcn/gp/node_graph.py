@@ -2,7 +2,7 @@ r"""A graph or hypergraph whose nodes have features, and rows of the propagated 
 
 Matrices of n nodes by d features are not formed. Products φ(S) (F w) take as many products with S
 as there are columns of w. Some rows I of φ(S) F follow from the columns of F if d is at most the
-number of rows, otherwise by duality from the columns :math:`\varphi(S) E_I`, because S is symmetric.
+number of rows, otherwise by duality from the columns :math:`\varphi(S) E_I`: S is symmetric.
 
 >>> import numpy as np, scipy.sparse as sp, lowrankgcn as lg
 >>> graph = lg.AdjacencyGraph.from_edge_index([[0, 1], [1, 2]])
@@ -224,7 +224,8 @@ class NodeGraph:
                 offsets = np.asarray(centre @ chosen, np.float32)
                 chosen = chosen.toarray() if sp.issparse(chosen) else chosen
                 sums = self.propagate(name, self.features @ chosen.astype(np.float32))
-                return np.square(sums - offsets).sum(axis=1, dtype=np.float64)
+                squares: FloatArray = np.square(sums - offsets).sum(axis=1, dtype=np.float64)
+                return squares
 
             parts = map_chunks(part, probes.shape[1], _COLUMNS)
             self._squared_norms[name] = np.sum(parts, axis=0)

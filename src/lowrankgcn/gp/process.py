@@ -3,6 +3,16 @@ r"""The Gaussian process: coefficients, scores, leave-one-out scores and covaria
 With the covariance :math:`k(x, y) = c + \sum_b a_b k_b(x, y)` and unit noise, α = G⁻¹Y over the
 labelled rows; row x has the scores :math:`f(x) = k(x, \cdot) \alpha` and the class distribution
 softmax(T f(x)), multiplied by the factors of the class shares.
+
+Labels are often drawn class by class, so their shares differ from those of the rows. The shares
+that explain the predictions best multiply the predicted odds, but only if they clearly differ from
+those of the labels.
+
+>>> import numpy as np
+>>> predicted = np.repeat([[0.9, 0.1], [0.2, 0.8]], [90, 10], axis=0)
+>>> factors = share_factors(predicted, np.array([0, 0, 1, 1]))
+>>> bool(factors[0] > 1 > factors[1])
+True
 """
 
 from __future__ import annotations
@@ -21,10 +31,8 @@ from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.gp.blocks import Block, Views
 from lowrankgcn.gp.leaves import LeafBlock
 from lowrankgcn.gp.likelihood import CONSTANT, adapt, softmax, targets
-from lowrankgcn.gp.prior import Prior, size_terms
 from lowrankgcn.gp.propagated_block import PropagatedBlock
-from lowrankgcn.gp.recipe import SUPERVISED
-from lowrankgcn.gp.shares import apply_factors
+from lowrankgcn.gp.recipe import SUPERVISED, Prior, size_terms
 from lowrankgcn.operators import FloatArray
 
 ADAPTED_ROWS = 600  # labelled rows that the amplitudes are adapted to, O(m³) a step
@@ -35,6 +43,10 @@ EXACT_ROWS, INDUCING_ROWS = 5000, 2000  # beyond the first, a random subset carr
 UNSEEN_SHARE = 0.75
 _CHUNK = 1024  # rows whose kernel is held at a time
 _RANGE = (-12.0, 8.0)  # of log-amplitudes
+_SHARE_STEPS = 30
+# Weight of the label shares: small if labels were drawn class by class, else they are a sample.
+_BALANCED, _SAMPLED = 0.3, 1.0
+_CLEAR = 0.1  # Kullback-Leibler divergence from which differences are applied by half
 
 
 @saved
@@ -221,6 +233,7 @@ def fit_process(
         np.array([prior.adaptation[blocks[k].name] for k in free]),
         float(size_terms(m, n_classes) @ prior.adaptation_temperature),
         prior.constant,
+        prior.spread,
     )
     # How much better the forest is on rows that neither has seen.
     better = 0.0 if forest_loss is None else (loss - forest_loss) / np.log(n_classes)
@@ -297,3 +310,40 @@ def _solve_inducing(
         held_out[start:stop] = (K @ alpha - leverage * Y[start:stop]) / (1.0 - leverage)
     process = replace(process, labelled=inducing, index=chosen, alpha=alpha)
     return FittedProcess(process, held_out)
+
+
+def share_factors(distributions: FloatArray, classes: NDArray[np.intp]) -> FloatArray:
+    r"""Return factors of the class probabilities, shape (C,).
+
+    Parameters
+    ----------
+    distributions : (n, C) array
+        Class distributions of the unlabelled rows under the shares of the labels.
+    classes : (m,) int array
+        Classes of the labelled rows.
+
+    Notes
+    -----
+    With shares p of the labels, EM gives shares π, shrunk to p. The factors are
+    :math:`(\pi/p)^{\mathrm{KL}^2/(\mathrm{KL}^2 + 0.1^2)}`, KL the divergence of π from p. Labels
+    count as drawn class by class if more than half of the classes have equally many.
+    """
+    counts = np.bincount(classes, minlength=distributions.shape[1])
+    known = counts / len(classes)
+    balanced = 2 * (counts == counts.max()).sum() > len(counts)
+    shrinkage = _BALANCED if balanced else _SAMPLED
+    shares = known.copy()
+    for _ in range(_SHARE_STEPS):
+        mean = apply_factors(distributions, shares / known).mean(axis=0)
+        shares = (mean + shrinkage * known) / (1 + shrinkage)
+    divergence = float((shares * np.log(shares / known)).sum())
+    exponent = divergence**2 / (divergence**2 + _CLEAR**2)
+    factors: FloatArray = (shares / known) ** exponent
+    return factors
+
+
+def apply_factors(distributions: FloatArray, factors: FloatArray) -> FloatArray:
+    """Multiply class probabilities by factors and normalise them."""
+    products = distributions * factors
+    shares: FloatArray = products / products.sum(axis=1, keepdims=True)
+    return shares

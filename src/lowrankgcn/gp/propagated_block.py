@@ -67,6 +67,7 @@ class PropagatedBlock(Block):
     def represent(self, views: Views) -> PropagatedRows:
         """Return the rows as they are."""
         rows: Any = views[self.name]
+        assert isinstance(rows, PropagatedRows)
         return rows
 
     def finished(self, A: Any) -> Any:

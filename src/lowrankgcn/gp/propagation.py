@@ -1,8 +1,8 @@
 r"""Filters of full rank: products φ(S) V with normalised weights S, without forming φ(S).
 
 The weights of a graph or hypergraph, with loops, are normalised to :math:`S = D^{-1/2} W D^{-1/2}`.
-Its eigenvalues lie in [−1, 1], and L = I − S is a Laplacian with the eigenvalues λ = 1 − μ. A filter
-φ(λ) is applied as a Chebyshev series in S, whose cost is one product with S per degree.
+Its eigenvalues μ lie in [−1, 1], and L = I − S is a Laplacian with the eigenvalues λ = 1 − μ. A
+filter φ(λ) is applied as a Chebyshev series in S, whose cost is one product with S per degree.
 
 ============ =============== =====================================================================
 block        φ(λ)            propagated features φ(S) F
@@ -66,8 +66,8 @@ def _page_rank(epsilon: float) -> Filter:
 
 PROPAGATIONS = {
     "ego": Propagation("graph", Constant(1.0), False),
-    "high": Propagation("graph", Polynomial([0.0, 1.0]), True),
-    "conv": Propagation("graph", Polynomial([1.0, -2.0, 1.0]), False),
+    "high": Propagation("graph", Polynomial((0.0, 1.0)), True),
+    "conv": Propagation("graph", Polynomial((1.0, -2.0, 1.0)), False),
     "graph": Propagation("graph", _page_rank(1 / 9), True),
     "joint": Propagation("joint", _page_rank(1 / 19), True),
     "near": Propagation("near", _page_rank(1 / 9), True),
@@ -111,7 +111,7 @@ class Smoother:
 
     def __matmul__(self, V: Single) -> Single:
         """Return S V."""
-        product = self.matrix @ V
+        product: Single = self.matrix @ V
         if self.incidence is not None:
             product += self.incidence @ (self.incidence.T @ V)
         return product
@@ -124,7 +124,8 @@ def _single(matrix: Any) -> sp.csr_array:
 def chebyshev_coefficients(filter: Filter) -> FloatArray:
     """Return coefficients of φ(1 − x) on [−1, 1], as few as the tolerance allows."""
     degree = len(filter.coefficients) - 1 if filter.coefficients is not None else _MOST_STEPS
-    series: FloatArray = chebinterpolate(lambda x: filter(1.0 - x), degree)
+    response: Any = lambda x: filter(1.0 - x)  # noqa: E731
+    series: FloatArray = chebinterpolate(response, degree)
     size = np.abs(filter(np.linspace(0.0, 2.0, 101))).max()
     tails = np.cumsum(np.abs(series[::-1]))[::-1]
     return series[: max(1, int((tails > _TOLERANCE * size).sum()))]
@@ -134,7 +135,7 @@ def apply_filter(smoother: Smoother, filter: Filter, V: Single) -> Single:
     """Return φ(S) V for columns V, shape (n, c), by Clenshaw's recurrence."""
     first, *others = chebyshev_coefficients(filter).astype(np.float32)
     if not others:
-        return first * V
+        return np.asarray(first * V)
     ahead, current = np.zeros_like(V), others.pop() * V
     for coefficient in reversed(others):
         step = smoother @ current

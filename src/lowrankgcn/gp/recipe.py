@@ -1,4 +1,4 @@
-"""The blocks of a covariance: those of the rows alone, and those that also depend on the labels.
+"""The blocks of a covariance, of the rows alone and of their labels, and their prior.
 
 ========================= ==================================================================
 ``linear``, ``radial``    kernels of the standard scores; with ``-ranks`` those of the ranks
@@ -7,18 +7,29 @@
 ``weighted-…``            kernels of the ranks, columns weighted by differences of classes
 ``random-forest``         leaves of a forest fitted to the labelled rows
 ========================= ==================================================================
+
+The prior of amplitudes and temperature was learned over tables by ``benchmarks/prior.py``.
+
+>>> prior = Prior.load()
+>>> "radial" in prior.final, len(prior.final_temperature)
+(True, 4)
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal, NamedTuple
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn.gp.blocks import Block, LinearBlock, RadialBlock, Views
 from lowrankgcn.gp.leaves import LeafBlock
+from lowrankgcn.gp.likelihood import CONSTANT
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.filters import RegularizedInverse
 
@@ -166,3 +177,72 @@ def column_weights(
     )
     varying = total > 1e-12
     return np.where(varying, np.maximum(0.0, 1.0 - within / np.where(varying, total, 1.0)), 0.0)
+
+
+@final
+@dataclass(frozen=True)
+class Prior:
+    """Means of log-amplitudes and log-temperatures.
+
+    Attributes
+    ----------
+    adaptation : mapping from block to float
+        Log-amplitudes around which the leave-one-out loss is minimised, without labels' blocks.
+    adaptation_temperature : sequence of three floats
+        Coefficients of :func:`size_terms` in the log-temperature.
+    final : mapping from block to float
+        Log-amplitudes of the covariance, to which the shifts of the adaptation are added.
+    final_temperature : sequence of four or five floats
+        Coefficients of :func:`size_terms`, of the shift of the adaptation, and of the share C/m.
+    gates : mapping with "forests" and "columns"
+        How far blocks that know the labels grow if a forest predicts better out of bag than the
+        other blocks by leave-one-out.
+    date : str
+    tables : sequence of str
+        Tables or graphs that the prior was learned from.
+    constant : float
+        Variance of the constant.
+    spread : float
+        Standard deviation of each log-amplitude.
+    """
+
+    adaptation: Mapping[str, float]
+    adaptation_temperature: Sequence[float]
+    final: Mapping[str, float]
+    final_temperature: Sequence[float]
+    gates: Mapping[str, float]
+    date: str
+    tables: Sequence[str]
+    constant: float = CONSTANT
+    spread: float = 1.0
+
+    @staticmethod
+    @cache
+    def load(file: Literal["prior", "graph_prior"] = "prior") -> Prior:
+        """Return a prior that comes with the library.
+
+        "graph_prior" is that of features on a graph. Spectral blocks of a given graph have the
+        prior of those of neighbours.
+        """
+        fields = json.loads(files(__package__).joinpath(f"{file}.json").read_text("utf-8"))
+        for name in ("adaptation", "final"):
+            learned = fields[name]
+            fields[name] = {key.replace("neighbours", "given"): learned[key] for key in learned}
+            fields[name] |= learned
+        return Prior(**fields)
+
+    def log_temperature(self, n_labelled: int, n_classes: int, shift: float) -> float:
+        """Return the log-temperature, given the shift of the adaptation.
+
+        Leaving one label out removes the share C/m of the labels of a class. On graphs this makes
+        the adaptation too cautious, so that its shift counts only by 1 − C/m.
+        """
+        terms, share = size_terms(n_labelled, n_classes), min(1.0, n_classes / n_labelled)
+        if len(self.final_temperature) == 4:
+            return float(np.append(terms, shift) @ self.final_temperature)
+        return float(np.append(terms, [(1 - share) * shift, share]) @ self.final_temperature)
+
+
+def size_terms(n_labelled: int, n_classes: int) -> FloatArray:
+    """Return 1, log(C/3) and log(m/10C), the size of a problem, shape (3,)."""
+    return np.array([1.0, np.log(n_classes / 3), np.log(n_labelled / n_classes / 10)])

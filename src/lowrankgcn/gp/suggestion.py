@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from lowrankgcn.gp.blocks import Views
-from lowrankgcn.gp.prior import Prior
 from lowrankgcn.gp.process import GaussianProcess, sample_rows
-from lowrankgcn.gp.recipe import row_blocks
+from lowrankgcn.gp.recipe import Prior, row_blocks
 from lowrankgcn.gp.views import FittedViews
 from lowrankgcn.operators import FloatArray
 

@@ -24,12 +24,13 @@ from scipy.linalg import cho_factor, cho_solve
 from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn.estimators.class_labels import read_labels
 from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
+from lowrankgcn.estimators.gp_fitting import prepare_rows
 from lowrankgcn.estimators.parameters import GPParameters, checked
 from lowrankgcn.estimators.rows import read_rows
+from lowrankgcn.estimators.semi_supervised import draw_seed
 from lowrankgcn.gp.likelihood import softmax, targets
-from lowrankgcn.gp.prior import Prior, size_terms
 from lowrankgcn.gp.process import GaussianProcess
-from lowrankgcn.gp.recipe import SUPERVISED
+from lowrankgcn.gp.recipe import SUPERVISED, Prior, size_terms
 from lowrankgcn.gp.suggestion import first_of_views, unfitted_process
 from lowrankgcn.graphs import Graph
 from lowrankgcn.tables import Table
@@ -91,7 +92,9 @@ class Engine:
         features = features if isinstance(features, Graph) else Table.read(features)
         rows = read_rows(self._classifier, features, settings.graph, numbers="table")
         self._n = rows.n_rows
-        self.prepared = self._classifier._prepare(rows, settings, read_all=True)
+        seed = draw_seed(self._classifier.random_state)
+        with single_threaded_blas_if_small(self._n):
+            self.prepared = prepare_rows(rows, settings, seed, read_all=True)
         sample, outside = self.prepared.sample, self.prepared.outside
         self._parts = [(sample.index, self.prepared.views.views)]
         if outside is not None:
@@ -118,7 +121,8 @@ class Engine:
                 return Answer(labels)
             first = first_of_views(views, count, candidates, labelled, seed)
             return Answer(labels, suggestions=tuple(sample[first].tolist()))
-        fitted = copy.copy(self._classifier)._fit_labels(self.prepared, read_labels(labels))
+        with single_threaded_blas_if_small(self._n):
+            fitted = copy.copy(self._classifier)._fit_labels(self.prepared, read_labels(labels))
         low, high = fitted.loo_interval_
         return Answer(
             labels,
