@@ -197,7 +197,8 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         show = (lambda step, done, total: print(step, file=sys.stderr)) if self.verbose else None
         with listening(show or listener()), single_threaded_blas_if_small(rows.n_rows):
             prepared = prepare_rows(rows, settings, draw_seed(self.random_state), labels.index)
-            if prepared.views.maps.features is None:
+            maps = prepared.views.maps
+            if maps.features is None and maps.nodes is None:
                 parts = prepared.views.graphs["given"].components
                 unplaced = np.isin(parts, parts[labels.index], invert=True)
                 warn_of_unplaced(unplaced, "predictions are arbitrary")

@@ -105,7 +105,9 @@ def prepare_rows(
     sample = Sample.draw(rows, settings.graph, always, settings.fit_rows, seed)
     graph, data, fitted_only = settings.graph, sample.data, ""
     options: Any = {"rank": settings.rank, "tol": settings.tol, "random_state": seed}
-    if rows.kind != "table":
+    if rows.kind == "nodes":
+        views = FittedViews.fit(data, given=graph, **options)
+    elif rows.kind != "table":
         make: Any = {"affinities": AdjacencyGraph, "incidence": Hypergraph}.get(rows.kind)
         views = FittedViews.fit(None, given=data if make is None else make(data), **options)
     elif isinstance(graph, str):
@@ -144,7 +146,7 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, A
             labels.n_classes,
             blocks,
             forest_loss=forest_loss,
-            prior=Prior.load(),
+            prior=Prior.load("prior" if views.maps.nodes is None else "graph_prior"),
             random_state=prepared.seed,
         )
     times.append(time.perf_counter())

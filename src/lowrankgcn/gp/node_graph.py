@@ -95,7 +95,7 @@ class NodeGraph:
             Known nodes have the numbers 0 … n − 1 and new ones n … n + q − 1, in the order of X.
             Pairs of a new node and any other, or a sparse matrix of weights (q, n + q). For a
             hypergraph: pairs of a new node and a hyperedge, where numbers after the last known
-            hyperedge make new ones, or incidence rows (q, e).
+            hyperedge make new ones of weight 1, or incidence rows (q, e).
         """
         rows = self.reader.read(X)
         n, q = self.n_nodes, rows.shape[0]
@@ -144,8 +144,7 @@ class NodeGraph:
                     np.where(first < n, second, first),
                     np.where(first < n, first, second),
                 )
-            wrong = (first < n) | (first >= n + q) | (second < 0)
-            wrong |= False if hyper else second >= n + q
+            wrong = (first < n) | (first >= n + q) | ((second >= n + q) & (not hyper))
             if wrong.any():
                 expected = f"a new node {n} … {n + q - 1} in every pair"
                 raise invalid("edges", expected, pairs[wrong][0].tolist())

@@ -4,6 +4,7 @@
 ``linear``, ``radial``    kernels of the standard scores; with ``-ranks`` those of the ranks
 ``…-6``, ``-20``, ``-60`` flat filters: the first eigenvectors of a graph
 ``…-inverse``             the filter 0.01/(λ + 0.01) on all eigenvectors
+``ego`` … ``near``        features that are propagated on a given graph (:mod:`.propagation`)
 ``weighted-…``            kernels of the ranks, columns weighted by differences of classes
 ``random-forest``         leaves of a forest fitted to the labelled rows
 ========================= ==================================================================
@@ -30,6 +31,9 @@ from numpy.typing import NDArray
 from lowrankgcn.gp.blocks import Block, LinearBlock, RadialBlock, Views
 from lowrankgcn.gp.leaves import LeafBlock
 from lowrankgcn.gp.likelihood import CONSTANT
+from lowrankgcn.gp.node_graph import PropagatedRows
+from lowrankgcn.gp.propagated_block import PropagatedBlock
+from lowrankgcn.gp.propagation import PROPAGATIONS
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.filters import RegularizedInverse
 
@@ -70,7 +74,7 @@ ROW_BLOCKS = (
     RowBlock("given-inverse", "given", "inverse", 0.01),
 )
 SUPERVISED = ("weighted-linear", "weighted-radial", "random-forest")
-BLOCK_NAMES = (*(spec.name for spec in ROW_BLOCKS), *SUPERVISED)
+BLOCK_NAMES = (*(spec.name for spec in ROW_BLOCKS), *PROPAGATIONS, *SUPERVISED)
 
 _WEIGHTED_SHARPNESS = 1.5
 _LEAST_WEIGHT = 0.05  # of a column, added to its share of variance between classes
@@ -107,7 +111,8 @@ def row_blocks(
         elif kind == "inverse":
             weights = np.sqrt(parameter * RegularizedInverse(parameter)(eigenvalues[view]))
         blocks.append(LinearBlock.fit(name, view, rows, weights))
-    return blocks
+    nodes = {name: rows.nodes for name, rows in views.items() if isinstance(rows, PropagatedRows)}
+    return blocks + [PropagatedBlock.fit(name, nodes[name]) for name in nodes if name in wanted]
 
 
 def supervised_blocks(
@@ -224,7 +229,11 @@ class Prior:
         "graph_prior" is that of features on a graph. Spectral blocks of a given graph have the
         prior of those of neighbours.
         """
-        fields = json.loads(files(__package__).joinpath(f"{file}.json").read_text("utf-8"))
+        fields = json.loads(files(__package__).joinpath("prior.json").read_text("utf-8"))
+        if file != "prior":
+            more = json.loads(files(__package__).joinpath(f"{file}.json").read_text("utf-8"))
+            merged = {name: fields[name] | more.pop(name) for name in ("adaptation", "final")}
+            fields |= more | merged
         for name in ("adaptation", "final"):
             learned = fields[name]
             fields[name] = {key.replace("neighbours", "given"): learned[key] for key in learned}

@@ -8,6 +8,7 @@
 ``gaussian``        spectral coordinates on a Gaussian graph of the ranks
 ``hypergraph``      spectral coordinates on the hypergraph of values and bins
 ``given``           spectral coordinates on a graph, an incidence matrix or weights
+``ego`` … ``near``  features that are propagated on a given graph (:mod:`.propagation`)
 =================== ==========================================================================
 
 >>> import numpy as np
@@ -27,6 +28,7 @@ from functools import cached_property
 from typing import Any, final
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
@@ -34,6 +36,8 @@ from lowrankgcn._codec import saved
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.gp.embedding import Embedding
+from lowrankgcn.gp.node_graph import NodeGraph, carries_features
+from lowrankgcn.gp.propagation import PROPAGATIONS
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.graphs.sparse_cross import TableCross
 from lowrankgcn.operators import FloatArray
@@ -59,20 +63,27 @@ class RowViews:
     Attributes
     ----------
     features : FittedTable or None
-        None for rows that only a given graph reads.
+        None for rows that only a given graph reads, and for words.
     embeddings : dict from view to Embedding
+    nodes : NodeGraph or None
+        A given graph on which features are propagated.
     """
 
     features: FittedTable | None
     embeddings: dict[str, Embedding]
+    nodes: NodeGraph | None = None
 
     def __post_init__(self) -> None:
-        if self.features is None and set(self.embeddings) != {"given"}:
+        alone = self.features is None and self.nodes is None
+        if alone and set(self.embeddings) != {"given"}:
             raise invalid("embeddings", "a given graph, without features", list(self.embeddings))
 
-    def read(self, X: Any) -> dict[str, FloatArray]:
-        """Return the views of new rows."""
-        return self.views(self.parts(X))
+    def read(self, X: Any, edges: Any = None) -> dict[str, Any]:
+        """Return the views of new rows; `edges` as for :meth:`NodeGraph.with_nodes`."""
+        views = self.views(self.parts(X))
+        if self.nodes is not None:
+            views |= node_views(self.nodes.with_nodes(X, edges), self.nodes.n_nodes)
+        return views
 
     def parts(self, X: Any) -> dict[str, NDArray[Any]]:
         """Return what all views are computed from: features, codes, coordinates on a given graph.
@@ -160,6 +171,14 @@ class FittedViews:
         features: FittedTable | None = None
         parts: dict[str, NDArray[Any]] = {}
         built: dict[str, tuple[Graph, int, Any]] = {}
+        if X is not None and given is not None and carries_features(given):
+            report_progress("features of the nodes")
+            nodes = NodeGraph.fit(given, X, random_state)
+            if (table := nodes.reader.table) is not None:
+                parts = table.read(X.toarray() if sp.issparse(X) else X)
+            views = {name: part for name, part in parts.items() if name != "codes"}
+            maps = RowViews(table, {}, nodes)
+            return cls(maps, views | node_views(nodes), {"given": given}, {})
         if X is not None:
             table = Table.read(X, "X")
             if given is not None and given.n_nodes != len(table):
@@ -186,6 +205,11 @@ class FittedViews:
             embeddings[name] = embedding
         fitted = {name: graph for name, (graph, *_) in built.items()}
         return cls(RowViews(features, embeddings), views, fitted, pairs)
+
+
+def node_views(nodes: NodeGraph, first: int = 0) -> dict[str, Any]:
+    """Return the propagated features of the nodes from `first` on."""
+    return {name: nodes.rows(name)[first:] for name in PROPAGATIONS}
 
 
 def _source(name: str, parts: Mapping[str, NDArray[Any]], features: FittedTable) -> NDArray[Any]:
