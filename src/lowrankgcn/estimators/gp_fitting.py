@@ -23,7 +23,7 @@ from lowrankgcn.gp.likelihood import softmax
 from lowrankgcn.gp.process import apply_factors, fit_process, share_factors
 from lowrankgcn.gp.recipe import Prior, row_blocks, supervised_blocks
 from lowrankgcn.gp.views import GRAPHS, FittedViews
-from lowrankgcn.graphs import AdjacencyGraph, Hypergraph
+from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
 
@@ -105,8 +105,8 @@ def prepare_rows(
     sample = Sample.draw(rows, settings.graph, always, settings.fit_rows, seed)
     graph, data, fitted_only = settings.graph, sample.data, ""
     options: Any = {"rank": settings.rank, "tol": settings.tol, "random_state": seed}
-    if rows.kind == "nodes":
-        views = FittedViews.fit(data, given=graph, **options)
+    if rows.kind == "nodes" and isinstance(graph, Graph):
+        views = FittedViews.fit(data, graphs=(), given=graph, **options)
     elif rows.kind != "table":
         make: Any = {"affinities": AdjacencyGraph, "incidence": Hypergraph}.get(rows.kind)
         views = FittedViews.fit(None, given=data if make is None else make(data), **options)
@@ -138,6 +138,7 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, A
     views, sample = prepared.views, prepared.sample
     report_progress("fitting the blocks")
     known = prepared.at(labels.index)
+    wide = views.maps.nodes is not None and views.maps.features is None
     with single_threaded_blas_if_small(10 * len(labels.index)):  # matrices of that many columns
         blocks, forest_loss = _blocks(prepared, known, labels)
         process, held_out = fit_process(
@@ -146,7 +147,7 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, A
             labels.n_classes,
             blocks,
             forest_loss=forest_loss,
-            prior=Prior.load("prior" if views.maps.nodes is None else "graph_prior"),
+            prior=Prior.load("graph_prior" if wide else "prior"),
             random_state=prepared.seed,
         )
     times.append(time.perf_counter())
@@ -202,7 +203,7 @@ def _blocks(
 
 def _background(prepared: PreparedRows, distributions: FloatArray) -> dict[str, FloatArray]:
     """Return rows that represent the table, sorted by predicted class and probability."""
-    if prepared.views.maps.features is None:
+    if prepared.views.maps.features is None or prepared.views.maps.nodes is not None:
         return {}
     order = np.lexsort((distributions.max(axis=1), distributions.argmax(axis=1)))
     places = (np.arange(_BACKGROUND) + 0.5) * len(order) / _BACKGROUND

@@ -1,8 +1,9 @@
-"""Features of nodes: word counts or columns of a table, and their nearest neighbours by cosine.
+"""Features of nodes: words, numbers or columns of a table, and their neighbours by cosine.
 
-Wide features that are non-negative or mostly zero are treated as words: columns are weighted by
-the root of the inverse document frequency, and rows have unit norm. They stay sparse. Other
-features are the standard scores and indicators of a table, with a column of ones.
+More than 50 columns that are non-negative or mostly zero are treated as words: columns are weighted
+by the root of the inverse document frequency, and rows have unit norm. They stay sparse. More than
+50 columns of other numbers become standard scores. Fewer columns, categories and missing cells are
+read as a table. Scores have a column of ones.
 
 >>> import numpy as np
 >>> words = np.eye(60)[:3] + np.eye(60)[[1, 1, 1]]
@@ -13,24 +14,28 @@ features are the standard scores and indicators of a table, with a column of one
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, final
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.utils.extmath import randomized_svd
 
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks
-from lowrankgcn._validation import invalid
+from lowrankgcn._validation import finite_array, invalid
 from lowrankgcn.graphs.matrices import csr_copy
 from lowrankgcn.graphs.search import NeighbourSearch
 from lowrankgcn.operators import FloatArray
+from lowrankgcn.operators.factors import as_array
 from lowrankgcn.tables import FittedTable, Table
 
 FeatureMatrix = Any  # (n, d) csr_array or array of float32
 
-_WORDS = 50  # more columns than this may be words
+_WIDE = 50  # more columns than this are words or numbers, and no table
+_FARTHEST = 5.0  # scores are clipped here
+_CONSTANT = 1e-12  # relative deviation up to which a column is constant
 _NEIGHBOURS = 15
 _EXACT = 20_000  # up to this number of nodes all cosines are computed
 _RANK = 64  # singular vectors in which neighbours are searched beyond that
@@ -46,50 +51,62 @@ class NodeFeatures:
     Attributes
     ----------
     table : FittedTable or None
-        None for words.
+        None for words and wide numbers.
+    centre : (p,) array or None
+        Means of wide numbers, otherwise None.
     weights : (d,) array
-        Roots of the inverse document frequencies; ones for tables.
+        Roots of the inverse document frequencies of words, inverse deviations of wide numbers,
+        ones for tables.
     basis : (d, r) array or None
         Singular vectors in which neighbours are searched; None if all cosines are computed.
     """
 
     table: FittedTable | None
+    centre: FloatArray | None
     weights: Annotated[FloatArray, "d"]
     basis: Annotated[FloatArray, "d r"] | None
 
     @classmethod
     def fit(cls, X: Any, random_state: int = 0) -> tuple[NodeFeatures, FeatureMatrix]:
         """Fit to a sparse matrix or a table of any kind; return the map and the features."""
-        matrix = _word_matrix(X)
-        if matrix is None:
+        wide = _wide_matrix(X)
+        if wide is None:
             table = FittedTable.fit(X.toarray() if sp.issparse(X) else X)
-            features = cls(table, np.ones(1 + len(table.owners)), None)
+            features = cls(table, None, np.ones(len(table.owners)), None)
+        elif sp.issparse(wide):
+            n, d = wide.shape
+            counts = np.bincount(wide.indices, minlength=d)
+            features = cls(None, None, np.sqrt(np.log((1 + n) / (1 + counts)) + 1), None)
         else:
-            n, d = matrix.shape
-            counts = np.bincount(matrix.indices, minlength=d)
-            features = cls(None, np.sqrt(np.log((1 + n) / (1 + counts)) + 1), None)
-        F = features.read(X if matrix is None else matrix)
+            deviations = wide.std(axis=0)
+            varies = deviations > _CONSTANT * np.abs(wide).max(axis=0)
+            weights = np.where(varies, 1.0 / np.where(varies, deviations, 1.0), 0.0)
+            features = cls(None, wide.mean(axis=0), weights, None)
+        F = features.read(X if wide is None else wide)
         if F.shape[0] > _EXACT and F.shape[1] > _RANK:
             _, _, basis = randomized_svd(
                 features._directions(F), _RANK, n_iter=2, random_state=random_state
             )
-            features = cls(features.table, features.weights, np.asarray(basis.T, np.float64))
+            features = replace(features, basis=np.asarray(basis.T, np.float64))
         return features, F
 
     def read(self, X: Any) -> FeatureMatrix:
         """Return the features of rows, shape (q, d)."""
         if self.table is not None:
-            rows = self.table.read(X.toarray() if sp.issparse(X) else X)["standard"]
-            width = np.sqrt(max(1, rows.shape[1]))
-            return np.column_stack([rows, np.ones(len(rows))]).astype(np.float32) / width
-        matrix = csr_copy(X if sp.issparse(X) else Table.read(X, "X").as_matrix(), "X")
+            return _scores(self.table.read(X.toarray() if sp.issparse(X) else X)["standard"])
+        if not sp.issparse(X):
+            X = X if isinstance(X, np.ndarray) else Table.read(X, "X").as_matrix()
+        sparse = self.centre is None or sp.issparse(X)
+        matrix: Any = csr_copy(X, "X") if sparse else finite_array(X, "X", ndim=2)
         if matrix.shape[1] != len(self.weights):
             raise invalid("X", f"{len(self.weights)} columns", matrix.shape[1])
+        if self.centre is not None:
+            return _scores((as_array(matrix) - self.centre) * self.weights)
         return _unit_rows(matrix @ sp.diags_array(self.weights)).astype(np.float32)
 
     def _directions(self, F: FeatureMatrix) -> FeatureMatrix:
         """Return unit rows whose cosines are compared; words have the full frequency weights."""
-        rows = _unit_rows(F @ sp.diags_array(self.weights.astype(np.float32)))
+        rows = _unit_rows(F @ sp.diags_array(self.weights) if sp.issparse(F) else F)
         return rows if self.basis is None else _unit_rows(rows @ self.basis)
 
     def neighbours(self, rows: FeatureMatrix, known: FeatureMatrix) -> sp.csr_array:
@@ -125,23 +142,29 @@ class NodeFeatures:
         return sp.csr_array((values, near.ravel(), pointers), shape=(rows.shape[0], n))
 
 
-def _word_matrix(X: Any) -> sp.csr_array | None:
-    """Return features that look like words as a sparse matrix, None for others."""
-    if not sp.issparse(X):
+def _wide_matrix(X: Any) -> Any:
+    """Return more than 50 columns of numbers: sparse if they look like words; None for others."""
+    if sp.issparse(X):
+        if X.shape[1] <= _WIDE:
+            return None
+        matrix: Any = csr_copy(X, "X")
+        filled, least = matrix.nnz / np.prod(matrix.shape), matrix.data.min(initial=0.0)
+    else:
         try:
-            X = Table.read(X, "X").as_matrix()
+            matrix = Table.read(X, "X").as_matrix()
         except ValueError:  # texts or dates
             return None
-        if X.shape[1] <= _WORDS or not np.isfinite(X).all():
+        if matrix.shape[1] <= _WIDE or not np.isfinite(matrix).all():
             return None
-        if X.min() < 0 and 2 * np.count_nonzero(X) > X.size:
-            return None
-        return sp.csr_array(X)
-    if X.shape[1] <= _WORDS:
-        return None
-    matrix = csr_copy(X, "X")
-    dense = 2 * matrix.nnz > matrix.shape[0] * matrix.shape[1]
-    return None if dense and matrix.data.min(initial=0.0) < 0 else matrix
+        filled, least = np.count_nonzero(matrix) / matrix.size, matrix.min()
+    return sp.csr_array(matrix) if least >= 0 or filled < 0.5 else as_array(matrix)
+
+
+def _scores(rows: FloatArray) -> NDArray[np.float32]:
+    """Return clipped scores and a column of ones, with rows of norm about one."""
+    columns = np.column_stack([np.clip(rows, -_FARTHEST, _FARTHEST), np.ones(len(rows))])
+    scores: NDArray[np.float32] = (columns / np.sqrt(max(1, rows.shape[1]))).astype(np.float32)
+    return scores
 
 
 def _unit_rows(rows: Any) -> Any:

@@ -238,7 +238,7 @@ def fit_process(
     # How much better the forest is on rows that neither has seen.
     better = 0.0 if forest_loss is None else (loss - forest_loss) / np.log(n_classes)
     kinds = ["forests" if isinstance(block, LeafBlock) else "columns" for block in blocks]
-    shifts = common + better * np.array([prior.gates[kind] for kind in kinds])
+    shifts = common + better * np.array([prior.gates.get(kind, 0.0) for kind in kinds])
     shifts[free] = adapted
     log_amplitudes = np.array([prior.final[block.name] for block in blocks]) + shifts
     process = GaussianProcess(

@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal, NamedTuple, final
+from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 from lowrankgcn.gp.blocks import Block, LinearBlock, RadialBlock, Views
 from lowrankgcn.gp.leaves import LeafBlock
 from lowrankgcn.gp.likelihood import CONSTANT
-from lowrankgcn.gp.node_graph import PropagatedRows
 from lowrankgcn.gp.propagated_block import PropagatedBlock
 from lowrankgcn.gp.propagation import PROPAGATIONS
 from lowrankgcn.operators import FloatArray
@@ -111,8 +110,11 @@ def row_blocks(
         elif kind == "inverse":
             weights = np.sqrt(parameter * RegularizedInverse(parameter)(eigenvalues[view]))
         blocks.append(LinearBlock.fit(name, view, rows, weights))
-    nodes = {name: rows.nodes for name, rows in views.items() if isinstance(rows, PropagatedRows)}
-    return blocks + [PropagatedBlock.fit(name, nodes[name]) for name in nodes if name in wanted]
+    propagated: dict[str, Any] = {name: views[name] for name in PROPAGATIONS if name in views}
+    for name, rows_of_nodes in propagated.items():
+        if name in wanted:
+            blocks.append(PropagatedBlock.fit(name, rows_of_nodes.nodes))
+    return blocks
 
 
 def supervised_blocks(
@@ -226,14 +228,10 @@ class Prior:
     def load(file: Literal["prior", "graph_prior"] = "prior") -> Prior:
         """Return a prior that comes with the library.
 
-        "graph_prior" is that of features on a graph. Spectral blocks of a given graph have the
-        prior of those of neighbours.
+        "graph_prior" is that of wide features on a graph, where all blocks are propagated. Spectral
+        blocks of a given graph have the prior of those of neighbours.
         """
-        fields = json.loads(files(__package__).joinpath("prior.json").read_text("utf-8"))
-        if file != "prior":
-            more = json.loads(files(__package__).joinpath(f"{file}.json").read_text("utf-8"))
-            merged = {name: fields[name] | more.pop(name) for name in ("adaptation", "final")}
-            fields |= more | merged
+        fields = json.loads(files(__package__).joinpath(f"{file}.json").read_text("utf-8"))
         for name in ("adaptation", "final"):
             learned = fields[name]
             fields[name] = {key.replace("neighbours", "given"): learned[key] for key in learned}

@@ -48,6 +48,7 @@ from lowrankgcn.tables import FittedTable, Table
 GRAPHS = ("neighbours", "gaussian", "hypergraph")
 
 _NEIGHBOURS = 10
+_SPECTRAL_NODES = 20_000  # of a graph with features; larger ones have propagated features only
 _LEAST_SCALE = 0.1  # of the distances to the tenth neighbour; keeps groups of duplicates connected
 _GAUSSIAN_ROWS = 1000  # nodes of the Gaussian graph; other rows follow by the Nyström formula
 _GAUSSIAN_RANK, _HYPERGRAPH_RANK = 6, 60
@@ -63,7 +64,7 @@ class RowViews:
     Attributes
     ----------
     features : FittedTable or None
-        None for rows that only a given graph reads, and for words.
+        None for rows that only a given graph reads, and for wide features of nodes.
     embeddings : dict from view to Embedding
     nodes : NodeGraph or None
         A given graph on which features are propagated.
@@ -80,10 +81,15 @@ class RowViews:
 
     def read(self, X: Any, edges: Any = None) -> dict[str, Any]:
         """Return the views of new rows; `edges` as for :meth:`NodeGraph.with_nodes`."""
-        views = self.views(self.parts(X))
-        if self.nodes is not None:
-            views |= node_views(self.nodes.with_nodes(X, edges), self.nodes.n_nodes)
-        return views
+        if self.nodes is None:
+            return self.views(self.parts(X))
+        n, extended = self.nodes.n_nodes, self.nodes.with_nodes(X, edges)
+        parts: dict[str, NDArray[Any]] = {}
+        if self.features is not None:
+            parts = self.features.read(X.toarray() if sp.issparse(X) else X)
+        if (given := self.embeddings.get("given")) is not None:
+            parts["given"] = given.coordinates(extended.edges[n:, : self.nodes.edges.shape[1]])
+        return self.views(parts) | node_views(extended, n)
 
     def parts(self, X: Any) -> dict[str, NDArray[Any]]:
         """Return what all views are computed from: features, codes, coordinates on a given graph.
@@ -99,7 +105,7 @@ class RowViews:
             parts["given"] = given.coordinates(X.as_matrix() if points else X)
         return parts
 
-    def views(self, parts: Mapping[str, NDArray[Any]]) -> dict[str, FloatArray]:
+    def views(self, parts: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
         """Compute the views from the parts of rows."""
         views = {name: part for name, part in parts.items() if name != "codes"}
         for name, embedding in self.embeddings.items():
@@ -127,13 +133,13 @@ class FittedViews:
     Attributes
     ----------
     maps : RowViews
-    views : dict from view to (n, d) array
+    views : dict from view to (n, d) array or PropagatedRows
     graphs : dict from view to Graph
     eigenpairs : dict from view to Eigenpairs
     """
 
     maps: RowViews
-    views: dict[str, FloatArray]
+    views: dict[str, Any]
     graphs: dict[str, Graph]
     eigenpairs: dict[str, Eigenpairs]
 
@@ -171,23 +177,23 @@ class FittedViews:
         features: FittedTable | None = None
         parts: dict[str, NDArray[Any]] = {}
         built: dict[str, tuple[Graph, int, Any]] = {}
+        nodes: NodeGraph | None = None
         if X is not None and given is not None and carries_features(given):
             report_progress("features of the nodes")
             nodes = NodeGraph.fit(given, X, random_state)
-            if (table := nodes.reader.table) is not None:
-                parts = table.read(X.toarray() if sp.issparse(X) else X)
-            views = {name: part for name, part in parts.items() if name != "codes"}
-            maps = RowViews(table, {}, nodes)
-            return cls(maps, views | node_views(nodes), {"given": given}, {})
+            if nodes.reader.table is None:
+                return cls(RowViews(None, {}, nodes), node_views(nodes), {"given": given}, {})
+            X = X.toarray() if sp.issparse(X) else X
         if X is not None:
             table = Table.read(X, "X")
             if given is not None and given.n_nodes != len(table):
                 raise invalid("graph", f"{len(table)} nodes, as many as rows", given.n_nodes)
-            features = FittedTable.fit(table)
+            features = FittedTable.fit(table) if nodes is None else nodes.reader.table
+            assert features is not None
             parts = features.read(table)
             for name in graphs if features.used else ():
                 built[name] = _build(name, parts, features, rank, random_state)
-        if given is not None:
+        if given is not None and (nodes is None or nodes.n_nodes <= _SPECTRAL_NODES):
             built["given"] = given, rank, None
         views = {name: part for name, part in parts.items() if name != "codes"}
         embeddings: dict[str, Embedding] = {}
@@ -204,7 +210,9 @@ class FittedViews:
                 views[name] = embedding.coordinates(_source(name, parts, features))
             embeddings[name] = embedding
         fitted = {name: graph for name, (graph, *_) in built.items()}
-        return cls(RowViews(features, embeddings), views, fitted, pairs)
+        if nodes is not None and given is not None:
+            views, fitted = views | node_views(nodes), {"given": given}
+        return cls(RowViews(features, embeddings, nodes), views, fitted, pairs)
 
 
 def node_views(nodes: NodeGraph, first: int = 0) -> dict[str, Any]:
