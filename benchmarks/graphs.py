@@ -132,49 +132,48 @@ def network(kind: str) -> Callable[[Problem, np.ndarray], np.ndarray]:
 
     def train(problem: Problem, split: np.ndarray) -> np.ndarray:
         import torch
-        from torch.nn import Dropout, Linear, ReLU
-        from torch.nn.functional import cross_entropy
-        from torch_geometric.nn import APPNP, GCNConv, Sequential, SGConv
+        from torch.nn.functional import cross_entropy, dropout
+        from torch_geometric.nn import APPNP, GCNConv, SGConv
 
         torch.manual_seed(0)
-        rows = problem.X / np.maximum(problem.X.sum(axis=1), 1e-12)[:, None]
-        X = torch.tensor(rows.toarray(), dtype=torch.float32)
-        listed = problem.weights.tocoo()
-        edges = torch.tensor(np.array(listed.coords, np.int64))
-        weights = torch.tensor(listed.data, dtype=torch.float32)
-        d, C = X.shape[1], int(problem.y.max()) + 1
-        graph = "x, edges, weights -> x"
-        layers: Any = {
-            "GCN": [
-                *((Dropout(0.5), "x -> x"), (GCNConv(d, 16), graph), ReLU()),
-                *((Dropout(0.5), "x -> x"), (GCNConv(16, C), graph)),
-            ],
-            "SGC": [(SGConv(d, C, K=2, cached=True), graph)],
-            "APPNP": [
-                *((Dropout(0.5), "x -> x"), (Linear(d, 64), "x -> x"), ReLU()),
-                *((Dropout(0.5), "x -> x"), (Linear(64, C), "x -> x"), (APPNP(10, 0.1), graph)),
-            ],
-        }[kind]
+        rows = sp.diags_array(1.0 / np.maximum(problem.X.sum(axis=1), 1e-12)) @ problem.X
+        rows, listed = rows.tocoo(), problem.weights.tocoo()
+        edges, places = (torch.tensor(np.array(part.coords, np.int64)) for part in (listed, rows))
+        weights, values = (torch.tensor(part.data, dtype=torch.float32) for part in (listed, rows))
+        d, C = rows.shape[1], int(problem.y.max()) + 1
+        layers: list[Any] = {
+            "GCN": lambda: [GCNConv(d, 16), GCNConv(16, C)],
+            "SGC": lambda: [SGConv(d, C, K=2, cached=True)],
+            "APPNP": lambda: [torch.nn.Linear(d, 64), torch.nn.Linear(64, C), APPNP(10, 0.1)],
+        }[kind]()
+
+        def features(dropped: Any) -> Any:
+            return torch.sparse_coo_tensor(places, dropped, rows.shape, check_invariants=True)
+
+        def output(training: bool) -> Any:
+            if kind == "SGC":
+                return layers[0](features(values).to_dense(), edges, weights)
+            X = features(dropout(values, 0.5, training))
+            if kind == "GCN":
+                hidden = layers[0](X, edges, weights).relu()
+                return layers[1](dropout(hidden, 0.5, training), edges, weights)
+            hidden = (X @ layers[0].weight.T + layers[0].bias).relu()
+            return layers[2](layers[1](dropout(hidden, 0.5, training)), edges, weights)
+
         rate, penalty = {"GCN": (0.01, 5e-4), "SGC": (0.2, 5e-6), "APPNP": (0.01, 5e-3)}[kind]
-        model = Sequential("x, edges, weights", layers)
-        first, *rest = (
-            list(part.parameters()) for part in model.children() if len(list(part.parameters()))
-        )
-        groups = [
-            {"params": first, "weight_decay": penalty},
-            {"params": [p for part in rest for p in part], "weight_decay": 0.0},
+        groups: list[Any] = [
+            {"params": list(layer.parameters()), "weight_decay": 0.0 if k else penalty}
+            for k, layer in enumerate(layers)
         ]
-        optimizer = torch.optim.Adam([g for g in groups if g["params"]], lr=rate)
+        optimizer = torch.optim.Adam(groups, lr=rate)
         known = torch.tensor(split == 1)
         target = torch.tensor(problem.y, dtype=torch.long)[known]
         for _ in range(_STEPS):
-            model.train()
             optimizer.zero_grad()
-            cross_entropy(model(X, edges, weights)[known], target).backward()
+            cross_entropy(output(True)[known], target).backward()
             optimizer.step()
-        model.eval()
         with torch.no_grad():
-            return np.asarray(model(X, edges, weights).softmax(dim=1), np.float64)
+            return np.asarray(output(False).softmax(dim=1), np.float64)
 
     return train
 
