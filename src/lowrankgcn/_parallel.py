@@ -170,11 +170,6 @@ def _limit(libraries: list[Any]) -> Settings:
     return changed
 
 
-def _restore(settings: Settings) -> None:
-    for library, threads in settings:
-        library.set_num_threads(threads)
-
-
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
     """Limit the BLAS to one thread inside a ``with`` block, then restore its setting.
@@ -197,9 +192,11 @@ def single_threaded_blas() -> Iterator[None]:
                 # In recent versions of threadpoolctl only the thread that limited OpenBLAS can
                 # change the limit, unless it is released.
                 _RELEASE(force=True)
-                _restore(settings)
+                for library, threads in settings:
+                    library.set_num_threads(threads)
                 _RELEASE(force=True)
-        _restore(before)
+        for library, threads in before:
+            library.set_num_threads(threads)
 
 
 def single_threaded_blas_if_small(n: int) -> AbstractContextManager[None]:

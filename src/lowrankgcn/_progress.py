@@ -27,11 +27,6 @@ def report_progress(step: str, done: int = 0, total: int = 0) -> None:
         current(step, done, total)
 
 
-def listener() -> Listener | None:
-    """Return the current listener, for use in threads that do not inherit the context."""
-    return _LISTENER.get()
-
-
 @contextmanager
 def listening(function: Listener | None) -> Iterator[None]:
     """Call `function` at every step inside a ``with`` block."""

@@ -87,7 +87,10 @@ def finite_array(
 ) -> NDArray[np.float64]:
     """Return `value` as a finite float64 array of `ndim` dimensions, any number if None."""
     allowed = (ndim,) if isinstance(ndim, int) else ndim
-    expected = "a real numeric array" + _dimensions(allowed)
+    expected = "a real numeric array"
+    if allowed:
+        plural = "" if allowed == (1,) else "s"
+        expected += f" with {' or '.join(map(str, allowed))} dimension{plural}"
     if sp.issparse(value):
         raise invalid(name, "a dense array", f"a sparse {value.format} matrix")
     if np.ma.isMaskedArray(value) and np.ma.is_masked(value):
@@ -130,7 +133,7 @@ def integer_array(
     """Return `value` as an integer array of `ndim` dimensions with entries in 0..`maximum`."""
     array = _raw_array(value, name)
     if array.ndim != ndim or (array.size and array.dtype.kind not in "iu"):
-        expected = "an integer array" + _dimensions((ndim,))
+        expected = f"an integer array with {ndim} dimension{'s' * (ndim != 1)}"
         raise invalid(name, expected, f"{array.dtype} of shape {array.shape}")
     if array.size and (array.min() < 0 or array.max() > maximum):
         raise invalid(name, f"indices in 0..{maximum}", f"{array.min()}..{array.max()}")
@@ -176,10 +179,3 @@ def _raw_array(value: Any, name: str) -> NDArray[Any]:
         return np.asarray(value)
     except (TypeError, ValueError):
         raise invalid(name, "an array", "a ragged list") from None
-
-
-def _dimensions(allowed: tuple[int, ...] | None) -> str:
-    if not allowed:
-        return ""
-    plural = "" if allowed == (1,) else "s"
-    return f" with {' or '.join(map(str, allowed))} dimension{plural}"

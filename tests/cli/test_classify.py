@@ -19,6 +19,7 @@ from lowrankgcn.cli.predict import model_columns
 from lowrankgcn.estimators.model_files import read_model
 from lowrankgcn.files import choose_columns, read_file
 from tests.cli.commands import call, feed, installed
+from tests.support.each import each
 
 
 @pytest.fixture(scope="module")
@@ -286,7 +287,7 @@ class TestOptions:
         }
         assert document["left_out"] == {"sl": "dropped", "sw": "dropped", "unit": "dropped"}
 
-    @pytest.mark.parametrize(
+    @each(
         ("options", "graph"),
         [
             ([], "nearest neighbours, Gaussian graph, hypergraph of the table"),

@@ -13,6 +13,7 @@ from sklearn.datasets import load_iris, load_wine
 
 from lowrankgcn.files import read_file
 from tests.cli.commands import call, refused
+from tests.support.each import each
 
 EVERY = 6  # every sixth row has a label
 
@@ -85,7 +86,7 @@ class TestEarlierRun:
 
 
 class TestSpelling:
-    @pytest.mark.parametrize("marker", ["NA", "?", "-", "-1", "None", "unknown", "nan", "null"])
+    @each("marker", ["NA", "?", "-", "-1", "None", "unknown", "nan", "null"])
     def test_marker_without_empty_cells(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str], marker: str
     ) -> None:
@@ -279,7 +280,7 @@ class TestMoreLabels:
             kinds = read_file(out).frame["kind"]
             assert kinds.iloc[:3].tolist() == ["0", "new", "new"] and kinds.isna()[3]
 
-    @pytest.mark.parametrize(
+    @each(
         ("content", "options", "said"),
         [
             ("kind\nsetosa\n", (), "expected the columns 'kind' and 'row'"),
@@ -391,7 +392,7 @@ class TestSets:
         assert r"a\|b" in found and "unsure" in found
         assert found <= {"a", r"a\|b", "unsure", r"a\|b|unsure", "unsure (no class)"}
 
-    @pytest.mark.parametrize("level", ["0", "1", "90", "-0.5", "nan", "x"])
+    @each("level", ["0", "1", "90", "-0.5", "nan", "x"])
     def test_invalid_level(
         self, table: Path, capsys: pytest.CaptureFixture[str], level: str
     ) -> None:

@@ -16,6 +16,7 @@ from rich.console import Console
 from lowrankgcn.cli import terminal
 from tests.cli.commands import call
 from tests.report.page import check
+from tests.support.each import each
 
 _HEADER = ["class", "given", "predicted", "mean probability", "recall", "precision"]
 _NUMBERS = ["8", "12", "98.2 %", "100.0 %", "100.0 %"]
@@ -40,7 +41,7 @@ def _table(names: list[str], width: int) -> str:
 
 
 class TestTables:
-    @pytest.mark.parametrize("width", [26, 40, 60, 80, 200])
+    @each("width", [26, 40, 60, 80, 200])
     def test_every_cell_is_complete(self, width: int) -> None:
         text = _table(["k_invertebrate"], width)
         assert max(map(len, text.splitlines())) <= width
@@ -121,8 +122,8 @@ def hostile(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("width", [40, 80])
-@pytest.mark.parametrize("command", ["classify", "suggest", "compare"])
+@each("width", [40, 80])
+@each("command", ["classify", "suggest", "compare"])
 def test_commands_on_hostile_names(
     command: str,
     width: int,

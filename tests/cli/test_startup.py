@@ -25,17 +25,21 @@ def finish(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
 
 
-def loaded(*commands: str) -> list[str]:
-    """Run commands in a new process, and return the slow packages that they imported."""
+def loaded(steps: list[list[str]]) -> list[list[str]]:
+    """Run commands in a new process; return the slow packages imported by the end of each step."""
+    words = [[command.split() for command in step] for step in steps]
     done = finish(
         "import sys\nfrom lowrankgcn.cli.app import app\n"
-        f"for words in {[command.split() for command in commands]!r}:\n"
-        "    try: app(words, prog_name='lowrankgcn')\n"
-        "    except SystemExit as end: assert not end.code\n"
-        f"print(*sorted(set({SLOW!r}) & set(sys.modules)), file=sys.stderr)"
+        f"for step in {words!r}:\n"
+        "    for words in step:\n"
+        "        try: app(words, prog_name='lowrankgcn')\n"
+        "        except SystemExit as end: assert not end.code\n"
+        f"    print('loaded', *sorted(set({SLOW!r}) & set(sys.modules)), file=sys.stderr)"
     )
     assert done.returncode == 0, done.stderr
-    return done.stderr.splitlines()[-1].split()
+    lines = [line.split() for line in done.stderr.splitlines() if line.startswith("loaded")]
+    assert len(lines) == len(steps)
+    return [line[1:] for line in lines]
 
 
 @pytest.fixture(scope="module")
@@ -53,31 +57,30 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 FITTED = [*NUMERIC, "sklearn"]
+# Each step imports more than the one before, so that one process tells what each of them imports.
+STEPS = [
+    (["--help", "--version", "classify --help", "predict --help", "studio --help"], []),
+    (["predict {model} {table} -q"], NUMERIC),
+    (
+        [
+            "classify {table} -t kind -q",
+            "explain {model} {table} --row 1",
+            "suggest {table} -t kind -q",
+        ],
+        FITTED,
+    ),
+    (["classify {table} -t kind -q --report {table}.html"], [*FITTED, "jinja2", "matplotlib"]),
+]
+NETWORK = [(["classify {table} -t kind -q --method gcn --rank 3"], [*FITTED, "torch"])]
 
 
-@pytest.mark.parametrize(
-    ("commands", "expected"),
-    [
-        (["--help", "--version", "classify --help", "predict --help", "studio --help"], []),
-        (["predict {model} {table} -q"], NUMERIC),
-        (
-            [
-                "classify {table} -t kind -q",
-                "explain {model} {table} --row 1",
-                "suggest {table} -t kind -q",
-            ],
-            FITTED,
-        ),
-        (["classify {table} -t kind -q --report {table}.html"], [*FITTED, "jinja2", "matplotlib"]),
-        (["classify {table} -t kind -q --method gcn --rank 3"], [*FITTED, "torch"]),
-    ],
-    ids=["help", "predict", "fit", "report", "network"],
-)
+@pytest.mark.parametrize("steps", [STEPS, NETWORK], ids=["without networks", "network"])
 def test_commands_import_what_they_use(
-    commands: list[str], expected: list[str], folder: Path
+    steps: list[tuple[list[str], list[str]]], folder: Path
 ) -> None:
     places = {"model": folder / "model", "table": folder / "table.csv"}
-    assert loaded(*(command.format(**places) for command in commands)) == sorted(expected)
+    commands = [[command.format(**places) for command in step] for step, _ in steps]
+    assert loaded(commands) == [sorted(expected) for _, expected in steps]
 
 
 def test_the_package_imports_nothing_slow() -> None:

@@ -187,6 +187,10 @@ def test_invalid_arguments_are_refused() -> None:
     for graph in ("precomputed", lg.Hypergraph.from_table(TEXTS)):
         with pytest.raises(ValueError, match="graph: expected a graph that is built from the rows"):
             gcn().set_params(graph=graph).fit(X, LABELS)
+    full = gcn().set_params(architecture="full")
+    with pytest.raises(ValueError, match="architecture: expected 'low-rank' or 'reduced'"):
+        full.fit(X, LABELS)
+    assert not hasattr(full, "classes_")
 
 
 def test_other_methods_after_a_lazy_fit(tmp_path: Any) -> None:

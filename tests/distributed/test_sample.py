@@ -11,6 +11,7 @@ from numpy.testing import assert_array_equal
 
 from lowrankgcn.estimators.class_labels import read_labels
 from tests.distributed.tables import from_parts, in_blocks
+from tests.support.each import each
 
 import dask.array as da  # isort: skip
 from lowrankgcn.distributed.partitions import Partitions  # isort: skip
@@ -74,7 +75,7 @@ KINDS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("y", KINDS.values(), ids=KINDS)
+@each("y", KINDS.values(), ids=KINDS)
 def test_labels_are_read_as_in_memory(y: Any) -> None:
     expected = read_labels(y)
     variants = [y]

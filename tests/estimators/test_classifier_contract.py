@@ -17,9 +17,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lowrankgcn import GCNClassifier, Hypergraph, SpectralGPClassifier
+from tests.support.contracts.scikit_learn_contract import assert_passes_checks
 
 EXPECTED = {
     "check_classifiers_classes": "-1 marks unlabelled rows, here it is one of two classes",
@@ -28,15 +28,8 @@ EXPECTED = {
 }
 
 
-def expected_failed_checks(estimator: Any) -> dict[str, str]:
-    return EXPECTED
-
-
-@parametrize_with_checks(
-    [GCNClassifier(max_iter=20, n_restarts=1)], expected_failed_checks=expected_failed_checks
-)
-def test_scikit_learn(estimator: Any, check: Any) -> None:
-    check(estimator)
+def test_scikit_learn() -> None:
+    assert_passes_checks(GCNClassifier(max_iter=20, n_restarts=1), EXPECTED)
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 import lowrankgcn as lg
 from lowrankgcn.estimators.gcn_setup import table_features
 from lowrankgcn.tables import Table
+from tests.support.each import each
 
 CARS = lg.datasets.load_cars("buying", as_frame=True)
 
@@ -25,7 +26,7 @@ def labels() -> Any:
     return y
 
 
-@pytest.mark.parametrize(
+@each(
     "options",
     [
         {"architecture": "low-rank", "filter": ["pseudoinverse", "constant"], "rank": 16},
@@ -49,7 +50,7 @@ def test_fitted_rows_of_a_table(options: dict[str, Any]) -> None:
     assert_allclose(few, again[[7, 1700]], rtol=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     "options",
     [
         {"architecture": "low-rank", "filter": ["pseudoinverse", "constant"], "rank": 16},

@@ -22,6 +22,7 @@ from lowrankgcn import (
     UnlabelledComponentWarning,
 )
 from lowrankgcn.nn import TrainingRecord
+from tests.support.each import each
 
 N = 90
 POINTS, TRUTH = make_blobs(N, centers=3, n_features=2, cluster_std=1.0, random_state=3)
@@ -60,7 +61,7 @@ GRAPHS: dict[str, tuple[Any, Any, type, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", GRAPHS)
+@each("name", GRAPHS)
 def test_graphs(name: str) -> None:
     graph, X, kind, text = GRAPHS[name]
     options = {} if name in ("points", "table") else LOW_RANK
@@ -89,7 +90,7 @@ FILTERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("architecture", "spec"),
     [
         ("low-rank", "name"),

@@ -13,6 +13,7 @@ from sklearn.metrics import balanced_accuracy_score, f1_score, precision_recall_
 import lowrankgcn as lg
 from lowrankgcn.estimators.evidence import Evidence
 from tests.report.classified import blobs, process
+from tests.support.each import each
 
 
 def test_evidence_is_that_of_the_classifier() -> None:
@@ -80,7 +81,7 @@ class TestReliability:
         bins = self.evidence([*np.linspace(0.55, 0.8, 10), *[0.999] * 40], np.ones(50)).reliability
         assert [part.rows for part in bins] == [10, 40]
 
-    @pytest.mark.parametrize(
+    @each(
         ("probability", "n_correct", "n", "text"),
         [
             (0.9, 900, 1000, "Probabilities agree with the accuracy on the labelled rows."),

@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 import lowrankgcn as lg
 from lowrankgcn.estimators import model_files
 from lowrankgcn.estimators.model_files import NotSaved
+from tests.support.each import each
 from tests.support.stored import stored_models
 from tests.support.stored.saved_examples import (
     CASES,
@@ -28,7 +29,7 @@ from tests.support.stored.saved_examples import (
 )
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_predictions_are_the_same(name: str, tmp_path: Path) -> None:
     classifier, new = example(name), CASES[name][0](1)
     lg.save(classifier, tmp_path / "model")

@@ -15,6 +15,7 @@ from safetensors.numpy import save as to_bytes
 
 import lowrankgcn as lg
 from lowrankgcn.estimators.model_files import FORMAT_VERSION, read_model
+from tests.support.each import each
 from tests.support.stored.saved_examples import CASES, assert_same_predictions, example
 
 
@@ -61,7 +62,7 @@ FOREIGN = {
 }
 
 
-@pytest.mark.parametrize("name", FOREIGN)
+@each("name", FOREIGN)
 def test_foreign_files_are_refused(name: str, tmp_path: Path) -> None:
     path, (data, message) = tmp_path / "foreign.file", FOREIGN[name]
     path.write_bytes(data)

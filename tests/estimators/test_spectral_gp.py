@@ -19,12 +19,14 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from lowrankgcn import load, save
 from lowrankgcn.estimators import first_rows
 from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.gp import recipe
+from tests.support.contracts.scikit_learn_contract import assert_passes_checks
+from tests.support.each import each
 
 LIGHT = ("linear", "radial", "neighbours-6", "given-6", "random-forest")
 EXPECTED = {"check_classifiers_classes": "-1 marks unlabelled rows, here it is one of two classes"}
@@ -49,14 +51,11 @@ def light(**options: Any) -> SpectralGPClassifier:
     return SpectralGPClassifier(**(given | options))
 
 
-@parametrize_with_checks(
-    [SpectralGPClassifier(rank=20, blocks=LIGHT)], expected_failed_checks=lambda _: EXPECTED
-)
-def test_scikit_learn(estimator: Any, check: Any) -> None:
-    check(estimator)
+def test_scikit_learn() -> None:
+    assert_passes_checks(SpectralGPClassifier(rank=20, blocks=LIGHT), EXPECTED)
 
 
-@pytest.mark.parametrize("name", KEY_CHECKS)
+@each("name", KEY_CHECKS)
 def test_scikit_learn_with_defaults(name: str) -> None:
     checks = list(estimator_checks_generator(SpectralGPClassifier(), mark=None))
     found = [(own, check) for own, check in checks if check.func.__name__ == name]
@@ -198,6 +197,8 @@ def test_first_rows_reach_every_group() -> None:
     more = first_rows(X, 3, labelled=rows, among=np.arange(40))
     assert not set(more) & set(rows) and more.max() < 40
     assert sorted(first_rows(np.ones((5, 2)), 5)) == [0, 1, 2, 3, 4]
+    weights = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+    assert len(set(first_rows(weights, 4, labelled=rows, graph="precomputed")) - set(rows)) == 4
     with pytest.raises(ValueError, match=r"^k: "):
         first_rows(X, 61)
 

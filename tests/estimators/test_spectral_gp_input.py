@@ -17,6 +17,7 @@ from lowrankgcn.estimators import gp_model
 from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.gp import recipe
 from lowrankgcn.graphs import Graph
+from tests.support.each import each
 
 X, TRUTH = make_moons(80, noise=0.1, random_state=0)
 X = X[np.argsort(TRUTH, kind="stable").reshape(2, 40).T.ravel()]  # classes in turn
@@ -107,7 +108,7 @@ FRAMES: dict[str, Callable[[], tuple[Any, Any, str]]] = {
 }
 
 
-@pytest.mark.parametrize("case", FRAMES)
+@each("case", FRAMES)
 def test_tables(case: str) -> None:
     rows, new, kind = FRAMES[case]()
     y = labels(len(rows), kind)
@@ -141,7 +142,7 @@ GRAPHS: dict[str, tuple[Any, Any, Any, set[str]]] = {
 }
 
 
-@pytest.mark.parametrize("case", GRAPHS)
+@each("case", GRAPHS)
 def test_graphs(case: str) -> None:
     graph, rows, new, used = GRAPHS[case]
     unconnected = "incidence" in case or case == "no weights"  # some rows have no path to a label
@@ -272,7 +273,7 @@ def test_refitting_discards_the_first_fit() -> None:
     assert list(classifier.block_shares_) == ["given-6"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "call"),
     [
         ("level", lambda c: c.prediction_sets(level=1.0)),

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from lowrankgcn.files import Columns, choose_columns, read_file
+from tests.support.each import each
 from tests.support.stored.saved_examples import through_json
 
 
@@ -116,7 +117,7 @@ class TestChoice:
         plain = choose_columns(frame, "kind")
         np.testing.assert_allclose(floats(plain.features(quoted), "price"), frame["price"])
 
-    @pytest.mark.parametrize(
+    @each(
         ("cells", "expected", "note"),
         [
             (["1,5", "2,25", "7", "NA"], "number", "decimal commas"),

@@ -13,6 +13,7 @@ from lowrankgcn.files import read_file, write_file
 from tests.cli.commands import call
 from tests.files.test_words import reviews
 from tests.files.test_writing import ENDINGS
+from tests.support.each import each
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def _predict(folder: Path, source: str, out: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@each("ending", ENDINGS)
 def test_formats(ending: str, folder: Path) -> None:
     table = read_file(folder / "new.csv")
     write_file(table.frame, folder / f"again{ending}", table)

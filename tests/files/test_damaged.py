@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow.feather
-import pytest
 
 from lowrankgcn.files import read_file, write_file
+from tests.support.each import each
 
 ENDINGS = [
     *(".csv .tsv .jsonl .json .parquet .feather .arrow .xlsx".split()),
@@ -55,7 +55,7 @@ def damaged(data: bytes, rng: random.Random) -> bytes:
     return bytes(changed[: rng.randrange(1, len(changed))] if rng.random() < 0.1 else changed)
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@each("ending", ENDINGS)
 def test_changed_bytes(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"t{ending}"
     data = original(path)
@@ -75,7 +75,7 @@ def test_changed_bytes(ending: str, tmp_path: Path) -> None:
     assert refused > N / 2 or not ending.endswith((".gz", ".bz2", ".xz"))
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@each("ending", ENDINGS)
 def test_all_lengths(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"t{ending}"
     data = original(path)

@@ -24,6 +24,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lowrankgcn.files import TableFile, excel, output_format, read_file, write_file
+from tests.support.each import each
 
 ENDINGS = (
     ".csv .tsv .tab .jsonl .ndjson .json .parquet .pq .feather .arrow .xlsx "
@@ -164,7 +165,7 @@ class TestFormats:
         write_file(pd.DataFrame({"a": ["grün"]}), "-")
         assert sink.getvalue() == "a\ngrün\n".encode()
 
-    @pytest.mark.parametrize("ending", TYPED)
+    @each("ending", TYPED)
     def test_a_failure_leaves_the_old_file(self, ending: str, tmp_path: Path) -> None:
         path = tmp_path / f"t{ending}"
         path.write_text("old")
@@ -242,9 +243,11 @@ def _same(frame: pd.DataFrame, path: Path) -> None:
         assert [None if pd.isna(value) else value for value in found[name]] == expected, path
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@each("ending", ENDINGS)
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=max(25, settings().max_examples),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
 def test_what_is_written_is_read(ending: str, tmp_path: Path, data: st.DataObject) -> None:

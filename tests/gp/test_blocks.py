@@ -21,6 +21,7 @@ from lowrankgcn.gp.recipe import (
     supervised_blocks,
 )
 from lowrankgcn.gp.views import FittedViews
+from tests.support.each import each
 from tests.support.oracles import reference_gp as reference
 
 M, CLASSES = 14, np.arange(14) % 3
@@ -44,7 +45,7 @@ def blocks() -> list[Block]:
     return made
 
 
-@pytest.mark.parametrize("block", blocks(), ids=lambda block: type(block).__name__)
+@each("block", blocks(), ids=lambda block: type(block).__name__)
 def test_kernels_are_symmetric_semidefinite_and_give_the_scores(block: Block) -> None:
     every = views()
     rows = block.represent(every)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lowrankgcn.gp.likelihood import CONSTANT, adapt, leave_one_out, softmax, targets
+from tests.support.each import each
 from tests.support.oracles import reference_gp as reference
 
 Problem = tuple[np.ndarray, np.ndarray, int]
@@ -51,8 +52,8 @@ def test_gradient_equals_differences() -> None:
     np.testing.assert_allclose(slope, numeric, rtol=1e-6)
 
 
-@pytest.mark.parametrize("signal", [0.0, 1.0, 50.0])
-@pytest.mark.parametrize("start", [-12.0, -1.0, 8.0])  # the outer ones are clipped
+@each("signal", [0.0, 1.0, 50.0])
+@each("start", [-12.0, -1.0, 8.0])  # the outer ones are clipped
 def test_adaptation_is_a_minimum(signal: float, start: float) -> None:
     kernels, classes, n_classes = problem(2, m=24, signal=signal)
     prior = np.full(len(kernels), start)

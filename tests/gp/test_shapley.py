@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from lowrankgcn.gp.attribution import shapley_values, used_rows
+from tests.support.each import each
 from tests.support.oracles import reference_gp as reference
 
 
@@ -25,7 +25,7 @@ def random_game(n_rows: int, n_columns: int, seed: int) -> tuple[np.ndarray, np.
     return values, differs
 
 
-@pytest.mark.parametrize(("n_rows", "n_columns"), [(1, 1), (5, 2), (32, 3), (32, 4), (3, 5)])
+@each(("n_rows", "n_columns"), [(1, 1), (5, 2), (32, 3), (32, 4), (3, 5)])
 def test_few_columns_are_exact(n_rows: int, n_columns: int) -> None:
     values, differs = random_game(n_rows, n_columns, n_columns)
     powers = 2 ** np.arange(n_columns)

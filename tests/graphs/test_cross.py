@@ -26,6 +26,7 @@ from tests.support.cases.cross_problems import (
     rows_of,
     select,
 )
+from tests.support.each import each
 
 pytestmark = pytest.mark.filterwarnings("ignore::lowrankgcn.DisconnectedGraphWarning")
 
@@ -34,7 +35,7 @@ def kind_of(cross: Any) -> str:
     return type(cross).__name__.removesuffix("Cross")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_rows_and_products_follow_the_formula(kind: str) -> None:
     X = new_rows(kind)
     for smoother in SMOOTHERS:
@@ -58,7 +59,7 @@ def test_kinds() -> None:
     assert names == [*expected, "Weight"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_rows_are_independent_of_other_rows(kind: str) -> None:
     """Rounding may depend on the shape of the block: results agree to 1e-12 relative."""
     cross = crossed(kind, "identity")
@@ -209,7 +210,7 @@ MALFORMED: dict[str, tuple[Any, ...]] = {
 }
 
 
-@pytest.mark.parametrize("kind", MALFORMED)
+@each("kind", MALFORMED)
 def test_malformed_rows(kind: str) -> None:
     cross = crossed(kind)
     for X in MALFORMED[kind]:

@@ -13,6 +13,7 @@ import lowrankgcn as lg
 from lowrankgcn._codec import decode, encode
 from lowrankgcn.spectral.extension import CrossAffinity, cross_affinity
 from tests.support.cases.cross_problems import KINDS, crossed, new_rows, rows_of
+from tests.support.each import each
 
 pytestmark = pytest.mark.filterwarnings("ignore::lowrankgcn.DisconnectedGraphWarning")
 
@@ -24,7 +25,7 @@ def restored(cross: CrossAffinity) -> CrossAffinity:
     return result
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_restored_cross_affinities_give_the_same_products(kind: str) -> None:
     cross = crossed(kind, "identity")
     again, X = restored(cross), new_rows(kind)

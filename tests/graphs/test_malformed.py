@@ -15,6 +15,7 @@ import pytest
 import scipy.sparse as sp
 
 import lowrankgcn as lg
+from tests.support.each import each
 
 POINTS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
 W = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]])
@@ -316,7 +317,7 @@ for argument, call, arguments, options in [
     CALLS.setdefault(call, []).append((argument, arguments, options))
 
 
-@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__qualname__)
+@each("call", CALLS, ids=lambda call: call.__qualname__)
 def test_message_names_the_argument(call: Call) -> None:
     for argument, arguments, options in CALLS[call]:
         try:

@@ -16,6 +16,7 @@ from tests.support.cases import nn_problems as cases
 from tests.support.cases.nn_problems import DOUBLE, low_rank
 from tests.support.cases.problems import calm_blas  # noqa: F401
 from tests.support.cases.training_problems import by_autograd, difference, low_rank_network, table
+from tests.support.each import each
 
 STEPS = 8
 
@@ -47,15 +48,15 @@ def check(network: Any, *, adam: bool = False, labelled: int = 3, steps: int = S
 DEPTHS: list[tuple[int, ...]] = [(3, 2), (3, 4, 2), (3, 2, 4), (3, 4, 5, 2)]
 
 
-@pytest.mark.parametrize("form", cases.FORMS)
+@each("form", cases.FORMS)
 def test_every_form_and_depth(form: str) -> None:
     for widths in DEPTHS:
         check(GCN(cases.kernel(form), widths, bias=len(widths) == 3, dtype=DOUBLE))
 
 
-@pytest.mark.parametrize("kind", [GCN, ReducedOrderGCN])
-@pytest.mark.parametrize("filters", ["pseudoinverse", ["pseudoinverse", "linear", "heat"]])
-@pytest.mark.parametrize("bias", [False, True])
+@each("kind", [GCN, ReducedOrderGCN])
+@each("filters", ["pseudoinverse", ["pseudoinverse", "linear", "heat"]])
+@each("bias", [False, True])
 def test_kernels_of_given_rank(kind: Any, filters: Any, bias: bool) -> None:
     for widths in DEPTHS:
         check(kind(low_rank(filters), widths, bias=bias, dtype=DOUBLE))
@@ -67,7 +68,7 @@ def test_several_kernels_of_different_form() -> None:
         check(GCN(kernels, widths, dtype=DOUBLE))
 
 
-@pytest.mark.parametrize("activation", ACTIVATIONS)
+@each("activation", ACTIVATIONS)
 def test_every_named_activation(activation: str) -> None:
     for kind in (GCN, ReducedOrderGCN):
         check(kind(low_rank(), (3, 4, 5, 2), activation=activation, dtype=DOUBLE), adam=True)

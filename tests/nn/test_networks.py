@@ -24,6 +24,7 @@ from tests.support.cases.problems import (
     ignoring,
     problems,
 )
+from tests.support.each import each
 from tests.support.oracles import reference_networks as reference
 
 # --- against the oracle -----------------------------------------------------------------------
@@ -36,7 +37,7 @@ DEPTHS: list[tuple[tuple[int, ...], bool]] = [
 ]
 
 
-@pytest.mark.parametrize("form", cases.FORMS)
+@each("form", cases.FORMS)
 def test_gcn_of_every_form_and_depth(form: str) -> None:
     for widths, bias in DEPTHS:
         network = built(GCN, cases.kernel(form), widths, bias=bias)
@@ -64,7 +65,7 @@ def test_reduced_order_gcn_of_every_depth(filters: Any) -> None:
         assert_allclose(network.reduce(X), U.T @ X.numpy(), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     "kernels",
     [
         lambda: low_rank(["heat", "pseudoinverse", "linear"]),  # one set of eigenvectors
@@ -83,7 +84,7 @@ def test_several_kernels(kernels: Callable[[], Any]) -> None:
         assert_allclose(logits(network, X, [0, 4]), expected[[0, 4]], rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.parametrize("name", ACTIVATIONS)
+@each("name", ACTIVATIONS)
 def test_activations(name: str) -> None:
     X = cases.features(9, 3)
     for kind in (GCN, ReducedOrderGCN):
@@ -110,7 +111,7 @@ def test_two_layers_are_the_single_step_of_the_appendix() -> None:
     assert_allclose(network(X).softmax(dim=1).detach().numpy(), Y, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 @given(data=st.data())
 def test_drawn_graphs(kind: str, data: st.DataObject) -> None:
     problem = data.draw(problems(kind, min_nodes=2))
@@ -134,8 +135,8 @@ def test_drawn_graphs(kind: str, data: st.DataObject) -> None:
 # --- gradients --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["low rank", "polynomial, sparse", "polynomial, blocks"])
-@pytest.mark.parametrize("widths", [(2, 3), (3, 2)])
+@each("form", ["low rank", "polynomial, sparse", "polynomial, blocks"])
+@each("widths", [(2, 3), (3, 2)])
 def test_gradients_of_convolutions(form: str, widths: tuple[int, int]) -> None:
     conv = SpectralConv(
         cases.kernel(form), *widths, bias=True, dtype=DOUBLE, generator=cases.generator()

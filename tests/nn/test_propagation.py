@@ -31,13 +31,14 @@ from tests.support.cases.problems import (
     calm_blas,  # noqa: F401
     problems,
 )
+from tests.support.each import each
 
 
 def as_numpy(X: torch.Tensor) -> np.ndarray:
     return X.detach().numpy()
 
 
-@pytest.mark.parametrize("form", cases.FORMS)
+@each("form", cases.FORMS)
 def test_products_and_rows_are_the_kernels(form: str) -> None:
     K = cases.kernel(form)
     module = as_propagation(K, dtype=torch.float64)
@@ -52,7 +53,7 @@ def test_products_and_rows_are_the_kernels(form: str) -> None:
     assert module(X[:, :0]).shape == (K.n, 0)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 @given(data=st.data())
 def test_every_graph_smoother_and_filter(kind: str, data: st.DataObject) -> None:
     problem = data.draw(problems(kind))
@@ -71,7 +72,7 @@ def test_every_graph_smoother_and_filter(kind: str, data: st.DataObject) -> None
     assert_allclose(as_numpy(selected), expected[rows], rtol=0, atol=1e-11 * scale)
 
 
-@pytest.mark.parametrize("form", cases.FORMS)
+@each("form", cases.FORMS)
 def test_gradients_of_every_form(form: str) -> None:
     module = as_propagation(cases.kernel(form), dtype=torch.float64)
     X = cases.features(module.n, 2).requires_grad_()

@@ -23,6 +23,7 @@ from lowrankgcn.nn import GCN, PygTask, SpectralConv, from_pyg, to_pyg
 from tests.support.cases import nn_problems as cases
 from tests.support.cases import strategies
 from tests.support.cases.problems import calm_blas  # noqa: F401
+from tests.support.each import each
 from tests.support.oracles import reference
 
 # PyG infers the number of nodes from the edges where nothing else tells it.
@@ -202,7 +203,7 @@ def test_made_data_objects_suit_the_layers() -> None:
     assert to_pyg(lg.AdjacencyGraph([[0, 1], [1, 0]])).edge_weight is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("labels", "codes"),
     [
         ([2, -1, 0, 2], [2, -1, 0, 2]),

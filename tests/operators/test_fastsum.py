@@ -16,6 +16,7 @@ from lowrankgcn.operators.fastsum import METHODS, gaussian_sum
 from lowrankgcn.operators.gaussian_sums import GaussianBlocks, PointCloud
 from lowrankgcn.operators.symmetric_operator import DENSE_LIMIT
 from tests.support.contracts.operator_contract import block, close
+from tests.support.each import each
 from tests.support.oracles import reference
 
 N = 2100  # too large for the dense method
@@ -114,7 +115,7 @@ AUTO += [(parameters, 1e-3) for parameters in [*WIDE[::3], *MEDIUM[1::2]]]
 AUTO += [(parameters, 1e-6) for parameters in [*NARROW, *HARD, *TAILS]]
 
 
-@pytest.mark.parametrize(("parameters", "tol"), AUTO, ids=str)
+@each(("parameters", "tol"), AUTO, ids=str)
 def test_auto_keeps_the_tolerance(parameters: tuple[str, int, float], tol: float) -> None:
     problem = case(*parameters)
     fast = problem.sum(tol)
@@ -132,7 +133,7 @@ HONEST = [(parameters, 1e-9) for parameters in FORCED]
 HONEST += [(parameters, 1e-3) for parameters in FORCED[::2]]
 
 
-@pytest.mark.parametrize(("parameters", "tol"), HONEST, ids=str)
+@each(("parameters", "tol"), HONEST, ids=str)
 def test_named_methods_report_their_error(
     parameters: tuple[str, str, int, float], tol: float
 ) -> None:
@@ -148,8 +149,8 @@ def test_named_methods_report_their_error(
     assert true <= 3 * tol
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 3])
-@pytest.mark.parametrize("kind", ["exponential", "standard_cauchy", "pareto"])
+@each("dimension", [1, 2, 3])
+@each("kind", ["exponential", "standard_cauchy", "pareto"])
 def test_outliers_do_not_need_all_pairs(
     kind: str, dimension: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,7 +236,7 @@ def test_no_edges() -> None:
         assert fast.error == 0.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("method", "parameters"),
     [
         ("low-rank", ("normal", 2, 2.0)),

@@ -15,6 +15,7 @@ from lowrankgcn.operators.fourier import GaussianFourier, fourier_modes
 from lowrankgcn.operators.gaussian_sums import PointCloud
 from tests.support.cases import strategies
 from tests.support.contracts.operator_contract import OperatorContract, block, check_operator, close
+from tests.support.each import each
 from tests.support.oracles import reference
 
 CLOUDS = {
@@ -38,7 +39,7 @@ class TestGaussianFourier(OperatorContract):
         return GaussianFourier.from_cloud(cloud, eps=1e-11), kernel(points)
 
 
-@pytest.mark.parametrize(
+@each(
     ("dimension", "extent", "eps"),
     [(1, 20.0, 1e-2), (1, 0.1, 1e-12), (2, 20.0, 1e-8), (3, 0.1, 1e-2), (3, 3.0, 1e-12)],
 )

@@ -32,6 +32,7 @@ from tests.report.classified import (
 )
 from tests.report.page import Page, check
 from tests.support.browser import evaluate, measure, needs_browser
+from tests.support.each import each
 
 _HOSTILE = [
     "<script>alert(1)</script>",
@@ -90,7 +91,7 @@ def hostile_html(hostile: Classification) -> str:
     return render_classification(hostile)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_every_kind_of_graph(kind: str) -> None:
     result = of_kind(kind)
     n_predicted, n_unplaced = sum(result.predicted), result.unplaced.sum()
@@ -336,7 +337,7 @@ def test_facts_are_results() -> None:
     assert "90 % sets 1 of 2 rows have <one> class" in page.words
 
 
-@pytest.mark.parametrize(
+@each(
     ("classifier", "said"),
     [
         (process(), ""),

@@ -25,6 +25,7 @@ from tests.support.cases.problems import (
     problems,
     recorded,
 )
+from tests.support.each import each
 from tests.support.oracles import reference
 
 
@@ -40,7 +41,7 @@ def strongest(response: np.ndarray, k: int) -> np.ndarray:
 # --- small graphs -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 @given(data=st.data())
 def test_dominant_pairs_of_every_graph(kind: str, data: st.DataObject) -> None:
     method = data.draw(st.sampled_from(METHODS[1:]))
@@ -82,7 +83,7 @@ def test_dominant_pairs_of_every_graph(kind: str, data: st.DataObject) -> None:
     assert (lg.DisconnectedGraphWarning in warned) == (spectrum.n_zero > 1)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 @given(data=st.data())
 def test_largest_pairs_of_every_graph(kind: str, data: st.DataObject) -> None:
     problem = data.draw(problems(kind))

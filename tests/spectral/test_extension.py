@@ -30,6 +30,7 @@ from tests.support.cases.cross_problems import (
     select,
     weights_of,
 )
+from tests.support.each import each
 
 pytestmark = pytest.mark.filterwarnings("ignore::lowrankgcn.DisconnectedGraphWarning")
 
@@ -79,7 +80,7 @@ def test_row_without_common_values_is_reproduced() -> None:
     assert_allclose(extended, pairs.eigenvectors, atol=1e-14)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_null_vectors_are_extended_by_roots_of_degrees(kind: str) -> None:
     """u = √((d + s) / Σ(d + s)) for eigenvalue zero, at new rows as at fitted ones."""
     graph, options, rows = fitted(kind)
@@ -106,7 +107,7 @@ def test_eigenvectors_with_eigenvalue_one_are_extended_by_zero() -> None:
     assert_allclose(compressed[3, 3], -2 * cross.compress(np.eye(120))[3, 3])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_extension_of_roots_and_eigenvectors(kind: str) -> None:
     """√degree on the reached nodes beside the eigenvectors; means for neighbours on request."""
     graph, options, _ = fitted(kind)

@@ -27,12 +27,13 @@ from tests.support.cases.problems import (
 )
 from tests.support.cases.strategies import FilterCase
 from tests.support.contracts.operator_contract import check_operator, close
+from tests.support.each import each
 from tests.support.oracles import reference
 
 WEIGHTED = [kind for kind in KINDS if kind not in HYPERGRAPHS]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 @given(data=st.data())
 def test_automatic_form_of_every_graph_smoother_and_filter(kind: str, data: st.DataObject) -> None:
     problem, smoother, spectrum, case, expected = drawn(data, kind, strategies.filter_cases())
@@ -138,7 +139,7 @@ def test_structured_forms_are_those_of_the_appendix(
         agree(K, reference.hypergraph_polynomial_kernel(parts, bound.coefficients))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_kernels_keep_the_operator_contract(kind: str) -> None:
     incidence = np.array([[1, 0, 1], [1, 1, 0], [0, 1, 0], [0, 1, 1], [0, 0, 0.0]])
     graphs = {
@@ -161,7 +162,7 @@ def test_kernels_keep_the_operator_contract(kind: str) -> None:
 # --- invariances ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 @given(data=st.data())
 def test_node_permutations_permute_kernels(kind: str, data: st.DataObject) -> None:
     problem = data.draw(problems(kind, min_nodes=2, connected=True))

@@ -19,6 +19,7 @@ from tests.support.cases.problems import (
     ignoring,
     large,
 )
+from tests.support.each import each
 from tests.support.oracles import reference
 
 LARGE_FILTERS: list[tuple[Any, Any]] = [
@@ -35,7 +36,7 @@ LARGE_FILTERS: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("name", LARGE)
+@each("name", LARGE)
 def test_large_full_kernels(name: str) -> None:
     case = large(name)
     for phi, oracle in LARGE_FILTERS[1:3]:  # a polynomial one and an arbitrary one
@@ -44,7 +45,7 @@ def test_large_full_kernels(name: str) -> None:
         agree(K, expected, tolerance(case.spectrum))
 
 
-@pytest.mark.parametrize("name", LARGE)
+@each("name", LARGE)
 def test_large_low_rank_kernels(name: str) -> None:
     case, rank = large(name), 6
     for phi, oracle in LARGE_FILTERS if name in {"torus", "pieces"} else LARGE_FILTERS[::2]:

@@ -21,10 +21,11 @@ from tests.support.cases.problems import (
     problems,
     recorded,
 )
+from tests.support.each import each
 from tests.support.oracles import reference
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 @given(data=st.data())
 def test_low_rank(kind: str, data: st.DataObject) -> None:
     problem, smoother, spectrum, case, full = drawn(data, kind, strategies.filter_cases())
@@ -77,8 +78,8 @@ def test_low_rank(kind: str, data: st.DataObject) -> None:
         agree(K, truncated, max(tolerance(spectrum), 1e-13 / distance))
 
 
+@each("kind", KINDS)
 @given(data=st.data())
-@pytest.mark.parametrize("kind", KINDS)
 def test_rank_n_is_the_full_kernel(kind: str, data: st.DataObject) -> None:
     problem, smoother, spectrum, case, expected = drawn(data, kind, strategies.filter_cases())
     assume(not bulk_size(problem, smoother, spectrum))
@@ -107,7 +108,7 @@ def test_numerical_rank_is_the_full_kernel_of_a_filter_without_ones(
     assert K.eigenpairs.rank == problem.n - bulk
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 @given(data=st.data())
 def test_lists_of_filters_share_one_set_of_pairs(kind: str, data: st.DataObject) -> None:
     problem = data.draw(problems(kind, min_nodes=3))

@@ -17,9 +17,10 @@ from lowrankgcn.spectral.laplacian import loop_weights
 from tests.support.cases import strategies
 from tests.support.cases.problems import HYPERGRAPHS, KINDS, Problem, problems
 from tests.support.contracts.operator_contract import block, check_factor, check_operator, close
+from tests.support.each import each
 from tests.support.oracles import reference
 
-every_kind = pytest.mark.parametrize("kind", KINDS)
+every_kind = each("kind", KINDS)
 N = 2100  # beyond the dense way of Gaussian graphs
 TOLERANCE = 1e-10
 
@@ -269,8 +270,8 @@ FAST = {
 }
 
 
-@pytest.mark.parametrize("smoother", [None, 0.7])
-@pytest.mark.parametrize("method", FAST)
+@each("smoother", [None, 0.7])
+@each("method", FAST)
 def test_fast_sums(method: str, smoother: Any) -> None:
     points, bandwidth = FAST[method]
     laplacian = lg.Laplacian(lg.GaussianGraph(points, bandwidth), smoother, method=method)

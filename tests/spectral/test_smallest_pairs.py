@@ -29,6 +29,7 @@ from tests.support.cases.problems import (
     problems,
     recorded,
 )
+from tests.support.each import each
 from tests.support.oracles import reference
 
 
@@ -80,7 +81,7 @@ def determined(problem: Problem, spectrum: reference.Spectrum, smoother: Any) ->
     return int((np.abs(spectrum.eigenvalues - 1) >= 1e-12).sum())
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 @given(data=st.data())
 def test_every_graph_and_smoother(kind: str, data: st.DataObject) -> None:
     problem = data.draw(problems(kind))
@@ -110,7 +111,7 @@ def test_every_graph_and_smoother(kind: str, data: st.DataObject) -> None:
     assert_allclose(np.repeat(whole.values, whole.counts), spectrum.eigenvalues, atol=1e-10)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 @given(data=st.data())
 def test_every_method_on_small_graphs(kind: str, data: st.DataObject) -> None:
     method = data.draw(st.sampled_from(METHODS[1:]))
@@ -139,7 +140,7 @@ def test_svd_on_small_hypergraphs(kind: str, data: st.DataObject) -> None:
 # --- beyond 512 nodes -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", LARGE)
+@each("name", LARGE)
 def test_large_graphs(name: str) -> None:
     case = large(name)
     zeros = case.spectrum.n_zero

@@ -25,6 +25,7 @@ from tests.support.cases.problems import (
     large,
     problems,
 )
+from tests.support.each import each
 from tests.support.oracles import reference
 
 EXACT = Request(tol=1e-12)
@@ -77,7 +78,7 @@ def check_direct(
         check_pairs(matrix, null, direct.values[chosen], vectors, residuals, tol)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 @given(data=st.data())
 def test_dense_solver(kind: str, data: st.DataObject) -> None:
     problem = data.draw(problems(kind))
@@ -163,7 +164,7 @@ def pairs_of(solution: Solution) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return solution.values, vectors, residuals
 
 
-@pytest.mark.parametrize("name", LARGE)
+@each("name", LARGE)
 def test_smallest_pairs(name: str) -> None:
     case = large(name)
     count = 12
@@ -246,7 +247,7 @@ def test_block_on_the_whole_space() -> None:
 # --- singular vectors as a guess --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", FACTORED)
+@each("name", FACTORED)
 def test_nearly_svd_finds_the_smallest_pairs_or_none(name: str) -> None:
     case = large(name)
     guess = solve_nearly_svd(case.laplacian, Request(1e-6, 4))

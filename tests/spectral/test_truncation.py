@@ -19,6 +19,7 @@ from tests.support.cases.problems import (
     ignoring,
     large,
 )
+from tests.support.each import each
 from tests.support.oracles import reference
 
 
@@ -45,7 +46,7 @@ FILTERS = [
 ]
 
 
-@pytest.mark.parametrize("phi", FILTERS, ids=lambda phi: phi.name)
+@each("phi", FILTERS, ids=lambda phi: phi.name)
 def test_estimates_beyond_2048_nodes(phi: filters.Filter) -> None:
     laplacian, values = circulant(2200, 30)
     rank = 9 if phi.name != "polynomial" else 10

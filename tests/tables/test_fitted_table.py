@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.tables import FittedTable
+from tests.support.each import each
 from tests.support.oracles import reference_gp as reference
 from tests.support.oracles.reference_tables import (
     Hyperedge,
@@ -269,7 +270,7 @@ def test_columns_without_any_cell_have_no_type() -> None:
     assert np.isfinite(rows[0]).all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("new", "message"),
     [
         ({"a": ["text"], "b": ["x"], "d": [pd.Timestamp(0)]}, r"^column 'a': expected numbers"),

@@ -221,12 +221,8 @@ def most_probable(shares: Any, classes: NDArray[Any]) -> Any:
     >>> most_probable(shares, np.array(["ham", "spam"])).compute().tolist()
     ['ham', 'spam']
     """
-    return shares.map_blocks(
-        lambda part: classes[part.argmax(axis=1)],
-        drop_axis=1,
-        dtype=classes.dtype,
-        meta=classes[:0],
-    )
+    types = {"dtype": classes.dtype, "meta": classes[:0]}
+    return shares.map_blocks(lambda part: classes[part.argmax(axis=1)], drop_axis=1, **types)
 
 
 def _predictor(classifier: Any) -> Delayed:

@@ -3,7 +3,7 @@
 Both classifiers run on the same rails: rows → graphs → eigenpairs → model → distributions.
 
 ======================================== ==========================================================
-``rows``, ``class_labels``               validate X and y; sample the rows to fit to
+``rows``, ``class_labels``               validate X and y; sample the rows to fit to; results
 ``parameters``                           validates the parameters of both classifiers
 ``gcn_setup``                            builds graph, features and kernels of a network
 ``gcn_fitting``, ``gcn_model``           run all steps; compute class distributions of rows
@@ -16,6 +16,10 @@ Both classifiers run on the same rails: rows → graphs → eigenpairs → model
 ======================================== ==========================================================
 
 Only ``gcn_fitting`` imports torch; only ``semi_supervised`` and the classifiers scikit-learn.
+
+``parameters`` lists the defaults of networks and what chose them; ``evidence`` names the benchmark
+that chose the width of its intervals. All other constants are conventions without a benchmark, or
+limits of time and memory.
 """
 
 from importlib import import_module

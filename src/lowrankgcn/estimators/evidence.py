@@ -158,23 +158,21 @@ class Evidence:
         counts = self.confusion
         labelled, predicted = counts.sum(axis=1), counts.sum(axis=0)
         totals = {"recall": labelled, "precision": predicted, "f1": (labelled + predicted) / 2}
-        correct = counts.diagonal().tolist()
-        return {
-            score: [
-                hits / n if n else None for hits, n in zip(correct, total.tolist(), strict=True)
-            ]
-            for score, total in totals.items()
-        }
+        scores = {}
+        for score, total in totals.items():
+            pairs = zip(counts.diagonal().tolist(), total.tolist(), strict=True)
+            scores[score] = [hits / n if n else None for hits, n in pairs]
+        return scores
 
     @property
     def balanced_accuracy(self) -> float:
         """Mean recall of the classes."""
-        return _mean(self.scores["recall"])
+        return float(np.nanmean(np.array(self.scores["recall"], float)))
 
     @property
     def f1(self) -> float:
         """Mean F1 of the classes (macro)."""
-        return _mean(self.scores["f1"])
+        return float(np.nanmean(np.array(self.scores["f1"], float)))
 
     @property
     def overconfidence(self) -> float:
@@ -242,7 +240,3 @@ def _chance(probabilities: NDArray[np.float64]) -> float:
     """Return the half-width of the 90 % range of the share of correct rows."""
     variance = np.sum(probabilities * (1 - probabilities))
     return float(_NORMAL_QUANTILE * np.sqrt(max(variance, 0.0)) / len(probabilities))
-
-
-def _mean(scores: list[float | None]) -> float:
-    return float(np.mean([score for score in scores if score is not None]))

@@ -15,7 +15,7 @@ row 0: apple (80.0 %) rather than pear (20.0 %), log-odds +1.40
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, final
 
 import pandas as pd
@@ -25,6 +25,7 @@ from lowrankgcn._format import plural
 By = Literal["columns", "rows", "blocks"]
 
 _SHOWN = 10
+_ABOUT = ("row", "predicted", "probability", "runner_up", "log_odds")
 _BASELINES = {"columns": "average row", "rows": "baseline", "blocks": "baseline"}
 
 
@@ -188,17 +189,14 @@ class Explanation(Sequence[ExplainedRow]):
 
         Kinds are those of :class:`Contribution`, and "baseline".
         """
-        lines: list[tuple[Any, ...]] = []
+        lines = []
         for one in self.rows:
-            about = (one.row, one.predicted, one.probability, one.runner_up, one.log_odds)
-            lines += [
-                (*about, c.kind, c.name, c.value, c.amount, c.error) for c in one.contributions
-            ]
-            lines.append((*about, "baseline", None, None, one.baseline, 0.0))
-        names = ("row", "predicted", "probability", "runner_up", "log_odds")
-        frame = pd.DataFrame(
-            lines, columns=[*names, "kind", "name", "value", "amount", "error"], dtype=object
-        )
+            about = {name: getattr(one, name) for name in _ABOUT}
+            lines += [about | asdict(part) for part in one.contributions]
+            baseline = {"kind": "baseline", "name": None, "value": None, "amount": one.baseline}
+            lines.append({**about, **baseline, "error": 0.0})
+        columns = [*_ABOUT, "kind", "name", "value", "amount", "error"]
+        frame = pd.DataFrame(lines, columns=columns, dtype=object)
         return frame.astype(dict.fromkeys(("probability", "log_odds", "amount", "error"), float))
 
     def __repr__(self) -> str:

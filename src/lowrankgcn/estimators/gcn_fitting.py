@@ -102,8 +102,7 @@ def fit_gcn(
         alone = graph.isolated[labels.index]  # isolated rows keep their own label
         shares[labels.index[alone]] = np.eye(labels.n_classes)[labels.codes[alone]]
         if model is not None:
-            classify = model.placed_distributions
-            shares = sample.complete(shares, lambda: classify(rows.take(sample.rest)))
+            shares = sample.complete(shares, model.placed_distributions)
         unplaced = np.isnan(shares[:, 0])
         shares[unplaced] = 1.0 / labels.n_classes
         times.append(time.perf_counter())

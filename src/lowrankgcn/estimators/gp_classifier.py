@@ -12,6 +12,7 @@ True
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._parallel import single_threaded_blas_if_small
-from lowrankgcn._progress import listener, listening
+from lowrankgcn._progress import listening
 from lowrankgcn._validation import invalid, node_index, positive_int
 from lowrankgcn.estimators.class_labels import Labels, read_labels
 from lowrankgcn.estimators.evidence import Evidence
@@ -194,8 +195,8 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         settings = checked(GPParameters, self.get_params(deep=False))
         rows = read_rows(self, X, settings.graph, numbers="table")
         labels = read_labels(y, rows.n_rows)
-        show = (lambda step, done, total: print(step, file=sys.stderr)) if self.verbose else None
-        with listening(show or listener()), single_threaded_blas_if_small(rows.n_rows):
+        shown = listening(lambda step, done, total: print(step, file=sys.stderr))
+        with shown if self.verbose else nullcontext(), single_threaded_blas_if_small(rows.n_rows):
             prepared = prepare_rows(rows, settings, draw_seed(self.random_state), labels.index)
             maps = prepared.views.maps
             if maps.features is None and maps.nodes is None:
@@ -455,7 +456,7 @@ def first_rows(
     Notes
     -----
     Same rule as :meth:`lowrankgcn.SpectralGPClassifier.suggest`, with the amplitudes of the prior
-    and equal uncertainty of all rows.
+    and equal uncertainty of all rows. Of more than 100,000 rows, a sample is considered.
 
     Examples
     --------
@@ -470,7 +471,7 @@ def first_rows(
     classifier = SpectralGPClassifier(graph=graph)
     settings = checked(GPParameters, classifier.get_params())
     rows = read_rows(classifier, X, settings.graph, numbers="table")
-    known = node_index(labelled, "labelled", rows.n_rows) if len(labelled) else np.zeros(0, np.intp)
+    known = np.unique(node_index(labelled, "labelled", rows.n_rows))
     prepared = prepare_rows(rows, settings, seed, known)
     sample = prepared.sample.index
     candidates = _candidates(k, rows.n_rows, sample, known, among)

@@ -17,7 +17,7 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.class_labels import Labels
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.parameters import GPParameters
-from lowrankgcn.estimators.rows import NOT_BUILT_FROM_X, Rows, Sample, map_rows
+from lowrankgcn.estimators.rows import NOT_BUILT_FROM_X, Rows, Sample, map_rows, take
 from lowrankgcn.gp.blocks import Block, Views
 from lowrankgcn.gp.likelihood import softmax
 from lowrankgcn.gp.process import apply_factors, fit_process, share_factors
@@ -77,14 +77,12 @@ class PreparedRows:
 
     def complete(self, values: FloatArray, of_views: Callable[[Views], FloatArray]) -> FloatArray:
         """Return values of all rows, from those of the sample and a function of views."""
-
-        def of_rest() -> FloatArray:
-            if self.outside is not None:
-                return of_views(self.outside)
-            rest, read = self.sample.rows.take(self.sample.rest), self.views.maps.read
-            return map_rows(lambda part: of_views(read(part)), rest, _READ)
-
-        return self.sample.complete(values, of_rest)
+        read, outside = self.views.maps.read, self.outside
+        if outside is not None:
+            return self.sample.complete(values, lambda rest: of_views(outside))
+        return self.sample.complete(
+            values, lambda rest: map_rows(lambda part: of_views(read(part)), rest, _READ)
+        )
 
 
 def prepare_rows(
@@ -121,12 +119,11 @@ def prepare_rows(
         if graph.row_kind != kind or not graph.is_built_from(data):
             fitted_only = NOT_BUILT_FROM_X
     outside = None
-    if read_all and not sample.is_all:
-        count = len(sample.rest)
+    if read_all and (count := len(sample.rest)):
         outside = {name: np.empty((count, part.shape[1])) for name, part in views.views.items()}
         for start, stop in chunks(count, _READ):
             report_progress("reading the other rows", start, count)
-            for name, part in views.maps.read(rows.take(sample.rest[start:stop])).items():
+            for name, part in views.maps.read(take(rows.data, sample.rest[start:stop])).items():
                 outside[name][start:stop] = part
     seconds = time.perf_counter() - begin
     return PreparedRows(sample, settings, seed, views, fitted_only, outside, seconds)

@@ -19,6 +19,7 @@ from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows, log_odds
 from lowrankgcn.gp.blocks import LinearBlock
 from lowrankgcn.gp.conformal import Novelty, conformal_limit, prediction_sets
+from lowrankgcn.gp.likelihood import softmax
 from lowrankgcn.gp.process import GaussianProcess, apply_factors
 from lowrankgcn.gp.views import RowViews
 from lowrankgcn.operators import FloatArray
@@ -132,7 +133,7 @@ class GPModel:
         """Return the learned filter of every graph."""
         filters = {}
         for name, embedding in self.maps.embeddings.items():
-            squares = np.zeros(embedding.rank)
+            squares = np.zeros_like(embedding.eigenvalues)
             for block, amplitude in zip(self.process.blocks, self.process.amplitudes, strict=True):
                 if isinstance(block, LinearBlock) and block.view == name:
                     response = (block.weights / block.scale) ** 2
@@ -170,7 +171,7 @@ class GPModel:
         parts = self.maps.parts(X)
         views = self.maps.views(parts)
         scores = self.process.scores(views)
-        shares = self.process.from_scores(scores)
+        shares = apply_factors(softmax(self.process.temperature * scores), self.process.factors)
         pair = tuple(np.argsort(-shares, axis=1, kind="stable")[:, :2].T)
         errors: Any = None
         named: Any  # kind, name and value of the contributions to each row

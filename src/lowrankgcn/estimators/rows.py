@@ -62,10 +62,6 @@ class Rows:
     n_columns: int
     names: tuple[str, ...] | None = None
 
-    def take(self, index: NDArray[np.intp]) -> Any:
-        """Return some rows of the data."""
-        return take(self.data, index)
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fit:
@@ -118,10 +114,13 @@ class Sample:
         All rows.
     index : (s,) int array
         Sampled rows, ascending.
+    data : array, Table, sparse array or Graph
+        Their data.
     """
 
     rows: Rows
     index: NDArray[np.intp]
+    data: Any
 
     @classmethod
     def draw(
@@ -131,39 +130,30 @@ class Sample:
         every = np.arange(rows.n_rows)
         built = isinstance(graph, str) and rows.kind in ("points", "table")
         if rows.n_rows <= fit_rows or not built:
-            return cls(rows, every)
-        rest = np.setdiff1d(every, always)
-        count = min(len(rest), max(0, fit_rows - len(always)))
-        chosen = np.random.default_rng(seed).choice(rest, count, replace=False)
-        return cls(rows, np.sort(np.concatenate([always, chosen])))
-
-    @property
-    def is_all(self) -> bool:
-        """Whether all rows are sampled."""
-        return len(self.index) == self.rows.n_rows
-
-    @cached_property
-    def data(self) -> Any:
-        """The sampled rows."""
-        return self.rows.data if self.is_all else self.rows.take(self.index)
+            return cls(rows, every, rows.data)
+        others = np.setdiff1d(every, always)
+        count = min(len(others), max(0, fit_rows - len(always)))
+        chosen = np.random.default_rng(seed).choice(others, count, replace=False)
+        index = np.sort(np.concatenate([always, chosen]))
+        return cls(rows, index, take(rows.data, index))
 
     @cached_property
     def rest(self) -> NDArray[np.intp]:
         """Rows that are not sampled, ascending."""
-        return np.setdiff1d(np.arange(self.rows.n_rows), self.index)
+        return np.delete(np.arange(self.rows.n_rows), self.index)
 
-    def complete(self, values: FloatArray, of_rest: Callable[[], FloatArray]) -> FloatArray:
+    def complete(self, values: FloatArray, of_rows: Callable[[Any], FloatArray]) -> FloatArray:
         """Return values of all rows, from those of the sampled rows and a function of the others.
 
         >>> rows = Rows("points", np.arange(10.0)[:, None], 10, "points", 1)
         >>> sample = Sample.draw(rows, "auto", np.array([7]), fit_rows=3, seed=0)
-        >>> sample.complete(np.zeros(3), lambda: np.ones(7)).shape
-        (10,)
+        >>> sample.complete(np.zeros(3), lambda others: np.ones(len(others))).sum()
+        np.float64(7.0)
         """
-        if self.is_all:
+        if not len(self.rest):
             return values
         every = np.empty((self.rows.n_rows, *values.shape[1:]))
-        every[self.index], every[self.rest] = values, of_rest()
+        every[self.index], every[self.rest] = values, of_rows(take(self.rows.data, self.rest))
         return every
 
 
@@ -241,12 +231,14 @@ def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> An
             raise invalid("X", "at least one column", got)
         if reset:  # errors of X come before those of y
             table = Table(dict(table.items()), len(table), table.named)
-        header = _framed(table, np.empty((0, len(table.names))))
+        header = np.empty((0, len(table.names)))
+        header = pd.DataFrame(header, columns=list(table.names)) if table.named else header
         validate_data(estimator, header, reset=reset, skip_check_array=True)
         return table
     if (category := first_category(X)) is not None:
         raise invalid("X", "numbers only (graph='hypergraph' supports categories)", category)
-    X = _framed(X, X.as_matrix()) if isinstance(X, Table) else X
+    if isinstance(X, Table):
+        X = pd.DataFrame(X.as_matrix(), columns=list(X.names)) if X.named else X.as_matrix()
     # C order, so that sums do not depend on the memory order of a frame.
     checked: NDArray[np.float64] | sp.csr_array
     try:
@@ -279,13 +271,5 @@ def take(data: Any, index: Any) -> Any:
 
 def map_rows(function: Callable[[Any], FloatArray], X: Any, size: int) -> FloatArray:
     """Apply a function that is independent for each row to chunks of `size` rows."""
-
-    def apply(start: int, stop: int) -> FloatArray:
-        return function(take(X, slice(start, stop)))
-
-    return np.concatenate(map_chunks(apply, X.shape[0], size))
-
-
-def _framed(table: Table, matrix: Any) -> Any:
-    """Return numbers with the column names of a table, if it has some."""
-    return pd.DataFrame(matrix, columns=list(table.names)) if table.named else matrix
+    spans = map_chunks(lambda i, j: function(take(X, slice(i, j))), X.shape[0], size)
+    return np.concatenate(spans)

@@ -161,13 +161,12 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
 
 def _summary(classifier: Any) -> str:
     """Return results of a fitted classifier as HTML, nothing before the fit."""
-    classes = getattr(classifier, "classes_", None)
-    if classes is None:
+    if not hasattr(classifier, "classes_"):
         return ""
-    names = ", ".join(map(str, classes[:_MOST_NAMES]))
-    more = ", …" if len(classes) > _MOST_NAMES else ""
-    facts: dict[str, Any] = {"classes": f"{len(classes)}: {names}{more}"}
-    if isinstance(shares := getattr(classifier, "label_distributions_", None), np.ndarray):
+    classes, shares = classifier.classes_, getattr(classifier, "label_distributions_", None)
+    names = [*map(str, classes[:_MOST_NAMES]), "…"][: len(classes)]
+    facts: dict[str, Any] = {"classes": f"{len(classes)}: {', '.join(names)}"}
+    if isinstance(shares, np.ndarray):
         facts["rows"] = len(shares)
     if (evidence := getattr(classifier, "evidence_", None)) is not None:
         interval = " to ".join(map(percent, evidence.interval))
@@ -175,11 +174,11 @@ def _summary(classifier: Any) -> str:
         facts["leave-one-out accuracy"] = f"{percent(evidence.accuracy)} (90 % interval {interval})"
     if getattr(classifier, "graph_", None) is not None:
         facts["graph"] = repr(classifier.graph_)
-    cells = "".join(
-        f"<tr><th>{name}</th><td>{escape(str(value))}</td></tr>" for name, value in facts.items()
+    cells = (
+        f"<tr><th>{name}</th><td>{escape(str(fact))}</td></tr>" for name, fact in facts.items()
     )
-    title = f"Fitted {type(classifier).__name__}"
-    return f"<div><p><strong>{title}</strong></p><table>{cells}</table></div>"
+    title = f"<p><strong>Fitted {type(classifier).__name__}</strong></p>"
+    return f"<div>{title}<table>{''.join(cells)}</table></div>"
 
 
 def distributed_module(*values: Any) -> Any:

@@ -17,4 +17,8 @@ loss, which has a closed form. Those of the spectral blocks form a learned filte
 ``attribution`` contributions of blocks, labelled rows and columns to a prediction
 ``suggestion``  choice of the rows to label next
 =============== ========================================================================
+
+Amplitudes, temperatures and gates (``prior.json``) were learned by ``benchmarks/prior.py``.
+``process.UNSEEN_SHARE`` was chosen by ``benchmarks/few_labels.py``. All other constants are
+conventions without a benchmark, or limits of time and memory.
 """

@@ -15,6 +15,7 @@ columns. The changes along an order add up to the whole change, so the sum of th
 exact for any sample of orders.
 
 >>> import numpy as np
+>>> from lowrankgcn.gp.attribution import shapley_values
 >>> def product(start, replaced):  # of two columns: 2 and 3 in the row, 0 and 1 in the background
 ...     return np.where(replaced[:, 0], 2, 0) * np.where(replaced[:, 1], 3, 1)
 >>> values, errors = shapley_values(np.ones((1, 2), bool), np.array([0.0]), 6.0, product)

@@ -57,11 +57,6 @@ class Embedding:
     centre: Annotated[FloatArray, "r"]
     eigenvalues: Annotated[FloatArray, "r"]
 
-    @property
-    def rank(self) -> int:
-        """Number r of coordinates."""
-        return len(self.eigenvalues)
-
     @classmethod
     def fit(
         cls,

@@ -134,11 +134,7 @@ class GaussianProcess:
 
     def distributions(self, views: Views) -> FloatArray:
         """Return class distributions, shape (q, C)."""
-        return self.from_scores(self.scores(views))
-
-    def from_scores(self, scores: FloatArray) -> FloatArray:
-        """Return class distributions from scores."""
-        return apply_factors(softmax(self.temperature * scores), self.factors)
+        return apply_factors(softmax(self.temperature * self.scores(views)), self.factors)
 
     def kernel(self, A: Sequence[Any], B: Sequence[Any]) -> FloatArray:
         """Return the covariances of represented rows, shape (p, q)."""

@@ -11,6 +11,7 @@
 
 The prior of amplitudes and temperature was learned over tables by ``benchmarks/prior.py``.
 
+>>> from lowrankgcn.gp.recipe import Prior
 >>> prior = Prior.load()
 >>> "radial" in prior.final, len(prior.final_temperature)
 (True, 4)

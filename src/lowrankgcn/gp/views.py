@@ -121,7 +121,8 @@ class RowViews:
         features = self.features.owners
         owners = {"standard": features, "ranks": features, "codes": self.features.code_owners}
         if "given" in self.embeddings:
-            owners["given"] = np.full(self.embeddings["given"].rank, len(self.features.used))
+            rank = len(self.embeddings["given"].eigenvalues)
+            owners["given"] = np.full(rank, len(self.features.used))
         return owners
 
 

@@ -250,21 +250,6 @@ def dominant(decomposition: Spectrum, phi: ScalarFilter) -> NDArray[np.intp]:
     return np.argsort(-np.abs(response(phi, decomposition.eigenvalues)), kind="stable")
 
 
-def low_rank_kernel(decomposition: Spectrum, phi: ScalarFilter, rank: int) -> tuple[Array, float]:
-    """K_r = U_r phi(Lambda_r) U_r^T of rank r and ||K - K_r||_F (section 2.3.4, Lemma 1)."""
-    kept = dominant(decomposition, phi)[:rank]
-    U_r = decomposition.eigenvectors[:, kept]
-    truncated = U_r @ np.diag(response(phi, decomposition.eigenvalues[kept])) @ U_r.T
-    return truncated, float(np.linalg.norm(kernel(decomposition, phi) - truncated))
-
-
-def cut_gap(decomposition: Spectrum, phi: ScalarFilter, rank: int) -> float:
-    """|phi| of the last pair kept minus |phi| of the first left out; 0: an arbitrary cut."""
-    order = dominant(decomposition, phi)
-    magnitude = np.abs(response(phi, decomposition.eigenvalues[order]))
-    return math.inf if rank >= len(magnitude) else float(magnitude[rank - 1] - magnitude[rank])
-
-
 # --- kernels on hypergraphs (appendix 3) ------------------------------------------------------
 
 
@@ -272,12 +257,6 @@ def normalised_incidence(graph: HypergraphMatrices) -> Array:
     """H~ = D_V^-1/2 H W_E^1/2 D_E^-1/2 (A3.1); zero rows for nodes in no hyperedge."""
     scale = np.array([0.0 if d == 0 else 1 / math.sqrt(d) for d in graph.D_V])
     return np.diag(scale) @ graph.H @ np.diag(np.sqrt(graph.w_E / graph.D_E))
-
-
-def hypergraph_affine_kernel(graph: HypergraphMatrices, a0: float, a1: float) -> Array:
-    """K = (a0 + a1) I - a1 H~ H~^T (A3.1.1); a0 on nodes in no hyperedge, where L is 0."""
-    tilde = normalised_incidence(graph)
-    return np.diag(np.where(graph.D_V > 0, a0 + a1, a0)) - a1 * tilde @ tilde.T
 
 
 def taylor_at_one(coefficients: Sequence[float]) -> list[float]:
@@ -327,25 +306,3 @@ def smoothed_splitting(graph: HypergraphMatrices, loop_weights: ArrayLike) -> tu
     calD = np.where(linked, 1 - (s - graph.S_H) / total, 0.0)
     scale = np.where(linked, 1 / np.sqrt(total), 0.0)
     return calD, np.diag(scale) @ graph.H @ np.diag(np.sqrt(graph.w_E / graph.D_E))
-
-
-def smoothed_affine_kernel(
-    graph: HypergraphMatrices, loop_weights: ArrayLike, a0: float, a1: float
-) -> Array:
-    """K = (a0 I + a1 D) - a1 Z Z^T (A3.3, with the sign of a1 L corrected)."""
-    calD, Z = smoothed_splitting(graph, loop_weights)
-    return np.diag(a0 + a1 * calD) - a1 * Z @ Z.T
-
-
-def smoothed_quadratic_kernel(
-    graph: HypergraphMatrices, loop_weights: ArrayLike, coefficients: Sequence[float]
-) -> Array:
-    """K = diagonal + [Z DZ] [[a2 Z^T Z - a1 I, -a2 I], [-a2 I, 0]] [Z DZ]^T (A3.3)."""
-    a0, a1, a2 = coefficients
-    calD, Z = smoothed_splitting(graph, loop_weights)
-    identity = np.eye(Z.shape[1])
-    wide = np.hstack([Z, calD[:, None] * Z])
-    core = np.block(
-        [[a2 * Z.T @ Z - a1 * identity, -a2 * identity], [-a2 * identity, 0 * identity]]
-    )
-    return np.diag(a0 + a1 * calD + a2 * calD**2) + wide @ core @ wide.T
