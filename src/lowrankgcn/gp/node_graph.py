@@ -163,6 +163,15 @@ class NodeGraph:
         """Number of nodes."""
         return int(self.features.shape[0])
 
+    def links(self, index: NDArray[np.intp], known: int) -> sp.csr_array:
+        """Return which of the first `known` nodes some nodes are joined to, shape (q, known)."""
+        rows = self.edges[index]
+        joined = rows if self.hyperedge_weights is None else rows @ self.edges.T
+        pairs = sp.coo_array(joined[:, :known])
+        others = index[pairs.coords[0]] != pairs.coords[1]
+        places = tuple(part[others] for part in pairs.coords)
+        return sp.csr_array((np.ones(others.sum()), places), shape=pairs.shape)
+
     def smoother(self, place: str) -> Smoother:
         """Return the normalised weights of the graph, of the neighbours, or of both."""
         if place not in self._smoothers:

@@ -82,6 +82,8 @@ class PropagatedBlock(Block):
 
     def kernel(self, A: Any, B: Any) -> FloatArray:
         """Return the inner products; rows that are not finished are finished first."""
+        if isinstance(A, PropagatedRows) and len(B) < min(A.shape):
+            return self.scores(A, self.finished(B).T)
         a = self.finished(A)
         b = a if A is B else self.finished(B)
         product: FloatArray = (a @ b.T).astype(np.float64)
