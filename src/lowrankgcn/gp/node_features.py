@@ -38,6 +38,7 @@ _FARTHEST = 5.0  # scores are clipped here
 _CONSTANT = 1e-12  # relative deviation up to which a column is constant
 _NEIGHBOURS = 15
 _EXACT = 20_000  # up to this number of nodes all cosines are computed
+_MOST_NODES = 200_000  # larger graphs have no neighbours in the features
 _RANK = 64  # singular vectors in which neighbours are searched beyond that
 _CHUNK = 256  # rows whose cosines are held at a time
 
@@ -58,7 +59,8 @@ class NodeFeatures:
         Roots of the inverse document frequencies of words, inverse deviations of wide numbers,
         ones for tables.
     basis : (d, r) array or None
-        Singular vectors in which neighbours are searched; None if all cosines are computed.
+        Singular vectors in which neighbours of many nodes are searched; None for few nodes or
+        columns.
     """
 
     table: FittedTable | None
@@ -83,7 +85,7 @@ class NodeFeatures:
             weights = np.where(varies, 1.0 / np.where(varies, deviations, 1.0), 0.0)
             features = cls(None, wide.mean(axis=0), weights, None)
         F = features.read(X if wide is None else wide)
-        if F.shape[0] > _EXACT and F.shape[1] > _RANK:
+        if _EXACT < F.shape[0] <= _MOST_NODES and F.shape[1] > _RANK:
             _, _, basis = randomized_svd(
                 features._directions(F), _RANK, n_iter=2, random_state=random_state
             )
@@ -113,17 +115,21 @@ class NodeFeatures:
         """Return cosines of rows with their 15 nearest known rows, shape (q, n).
 
         Where `rows` is `known`, rows are no neighbours of themselves. Negative cosines count as
-        zero.
+        zero. More than 200,000 rows have no neighbours.
         """
         same, n = rows is known, known.shape[0]
         count = min(_NEIGHBOURS, n - same)
-        A, B = self._directions(rows), self._directions(known)
-        excluded = np.arange(rows.shape[0]) if same else None
-        if self.basis is not None and count:
-            search = NeighbourSearch(B, count, probes=0, seed=0)
+        if n > _MOST_NODES or not count:
+            return sp.csr_array((rows.shape[0], n), dtype=np.float32)
+        A = self._directions(rows)
+        B = A if same else self._directions(known)
+        if n > _EXACT:
+            A, B = (np.asarray(as_array(part), np.float64) for part in (A, B))
             if same:
                 search, _ = NeighbourSearch.tuned(B, count, seed=0)
-            distances, near = search.query(A, excluded)
+                distances, near = search.query(A, np.arange(n))
+            else:
+                distances, near = NeighbourSearch(B, count, probes=0, seed=0).query(A)
             cosines = 1.0 - distances**2 / 2
         else:
 
@@ -132,12 +138,12 @@ class NodeFeatures:
                 products = (B @ (part.toarray() if sp.issparse(part) else part)).T
                 if same:
                     products[np.arange(stop - start), np.arange(start, stop)] = -np.inf
-                places = np.argpartition(-products, max(0, count - 1), axis=1)[:, :count]
+                places = np.argpartition(-products, count - 1, axis=1)[:, :count]
                 return np.take_along_axis(products, places, axis=1), places
 
             parts = map_chunks(nearest, rows.shape[0], _CHUNK)
             cosines, near = (np.concatenate(part) for part in zip(*parts, strict=True))
-        pointers = np.arange(0, near.size + 1, max(1, count))[: len(near) + 1]
+        pointers = np.arange(0, near.size + 1, count)
         values = np.maximum(cosines, 0.0).astype(np.float32).ravel()
         return sp.csr_array((values, near.ravel(), pointers), shape=(rows.shape[0], n))
 
