@@ -1,6 +1,6 @@
 """Accuracy on graphs and hypergraphs with features, beside trained networks.
 
-    python -m benchmarks graphs [PART ...] [--splits 20] [--alone] [--markdown FILE]
+    python -m benchmarks graphs [PART ...] [--splits 20] [--peers NAME ...] [--markdown FILE]
 
 =============== ==================================================================================
 ``public``      Planetoid's splits of Cora and Citeseer
@@ -14,8 +14,8 @@
 
 Files ``graphs/*.npz`` are read from the folder ``LOWRANKGCN_DATA``. GCN, SGC and APPNP of PyTorch
 Geometric are trained in the same run on the same splits, for 200 steps without validation labels;
-logistic regression sees the features only, label propagation the graph only. With ``--alone`` the
-peers are left out. Figures are means and standard errors over splits; ECE in ten bins.
+logistic regression sees the features only, label propagation the graph only. ``--peers`` chooses
+some of them, or none. Figures are means and standard errors over splits; ECE in ten bins.
 """
 
 from __future__ import annotations
@@ -324,12 +324,13 @@ def main(arguments: list[str] | None = None) -> None:
     choices = ["public", "random", "few", "hypergraphs", "heterophily", "new", "scale"]
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(choices))
     parser.add_argument("--splits", type=int, default=20, help="random splits")
-    parser.add_argument("--alone", action="store_true", help="without peers")
+    peers = list(METHODS)[1:]
+    parser.add_argument("--peers", nargs="*", choices=peers, default=peers, metavar="NAME")
     parser.add_argument("--markdown", metavar="FILE", type=Path, help="also write the table")
     options = parser.parse_args(arguments)
     if unknown := set(options.parts) - set(choices):
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
-    methods = list(METHODS)[: 1 if options.alone else None]
+    methods = [next(iter(METHODS)), *options.peers]
     console, table, lines = Console(), Table(*COLUMNS, box=None), [list(COLUMNS)]
     lines.append(["---"] * len(COLUMNS))
     for row in rows(options.parts or choices, options.splits, methods):
