@@ -27,7 +27,7 @@ import pandas as pd
 
 import lowrankgcn as lg
 from lowrankgcn.estimators import first_rows
-from lowrankgcn.experiments.comparison.task import ComparisonTask, load_task
+from lowrankgcn.experiments.comparison import ComparisonTask, load_task
 from lowrankgcn.experiments.statistics import interval, markdown_table, plus_minus
 
 SIZES = (10, 20, 30, 40, 60, 80, 100)

@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import lowrankgcn as lg
-from lowrankgcn.experiments.reproduction.results import paper_rows
+from lowrankgcn.experiments.reproduction import paper_rows
 
 OURS_ON_MUSHROOMS = {
     ("GCN", "linear"): (88.81, 0.74),

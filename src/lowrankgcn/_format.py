@@ -12,9 +12,9 @@ import unicodedata
 __all__ = ["count", "duration", "percent", "plural", "rounded_percent", "shorten", "value_text"]
 
 
-def percent(share: float, decimals: int = 1) -> str:
-    """Format a share as a percentage."""
-    return f"{100 * share:.{decimals}f} %"
+def percent(share: float | None, decimals: int = 1) -> str:
+    """Format a share as a percentage, None as a dash."""
+    return "–" if share is None else f"{100 * share:.{decimals}f} %"
 
 
 def rounded_percent(share: float) -> str:

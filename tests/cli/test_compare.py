@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lowrankgcn.experiments.comparison import methods as registry
-from lowrankgcn.experiments.comparison.methods import METHODS
-from lowrankgcn.experiments.comparison.task import NAMES
+from lowrankgcn.experiments import methods as registry
+from lowrankgcn.experiments.comparison import NAMES
+from lowrankgcn.experiments.methods import METHODS
 from tests.cli.commands import call
 
 QUICK = ["--splits", "2", "--labels-per-class", "3,5", "--methods", "logistic,svc"]

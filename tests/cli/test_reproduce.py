@@ -18,8 +18,8 @@ import pytest
 
 from lowrankgcn.cli.terminal import Run
 from lowrankgcn.datasets import uci
-from lowrankgcn.experiments.reproduction import results
-from lowrankgcn.experiments.reproduction.results import reproduce
+from lowrankgcn.experiments import reproduction
+from lowrankgcn.experiments.reproduction import reproduce
 from tests.cli.commands import MODULE, call
 from tests.report.page import Page
 from tests.support.browser import measure, needs_browser
@@ -28,7 +28,7 @@ from tests.support.browser import measure, needs_browser
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five iterations instead of a thousand."""
-    monkeypatch.setattr(results, "reproduce", partial(reproduce, iterations=5))
+    monkeypatch.setattr(reproduction, "reproduce", partial(reproduce, iterations=5))
 
 
 @pytest.fixture
@@ -45,8 +45,8 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The page of the cars and of the figures."""
     out = tmp_path_factory.mktemp("page")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(results, "reproduce", partial(reproduce, iterations=5))
-        patch.setattr(results, "NAMES", ("cars", "filters"))
+        patch.setattr(reproduction, "reproduce", partial(reproduce, iterations=5))
+        patch.setattr(reproduction, "NAMES", ("cars", "filters"))
         assert call("reproduce", "all", "--runs", "2", "--out", str(out), "--quiet") == 0
     return (out / "reproduction.html").read_text("utf-8")
 
@@ -125,7 +125,7 @@ def test_all_continues_without_missing_data(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(results, "NAMES", ("cars", "mushrooms", "ranks"))
+    monkeypatch.setattr(reproduction, "NAMES", ("cars", "mushrooms", "ranks"))
     assert call("reproduce", "all", "--runs", "1", "--out", str(tmp_path), "--json") == 0
     printed, said = capsys.readouterr()
     document = json.loads(printed)

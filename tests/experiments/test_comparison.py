@@ -18,22 +18,22 @@ from scipy.stats import ttest_1samp
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, log_loss
 
-from lowrankgcn.experiments.comparison import methods as registry
-from lowrankgcn.experiments.comparison.methods import METHODS, Method, choose
-from lowrankgcn.experiments.comparison.summary import (
-    as_document,
-    as_markdown,
-    summarise,
-    verdict,
-)
-from lowrankgcn.experiments.comparison.task import (
+from lowrankgcn.experiments import methods as registry
+from lowrankgcn.experiments.comparison import (
     Comparison,
     ComparisonTask,
     compare,
     draw_labels,
     load_task,
 )
+from lowrankgcn.experiments.methods import METHODS, Method, choose
 from lowrankgcn.experiments.statistics import interval
+from lowrankgcn.experiments.summary import (
+    as_document,
+    as_markdown,
+    summarise,
+    verdict,
+)
 
 
 def blobs(n: int = 60, *, categorical: bool = False) -> ComparisonTask:
@@ -132,7 +132,7 @@ class TestMethods:
             choose(["absent"])
         result = compare(blobs(), [absent, small, *choose(["logistic"])], counts=(5,), splits=1)
         assert result.skipped == {
-            "absent": "no-such is not installed",
+            "absent": "no-such is not installed; pip install 'lowrankgcn[peers]'",
             "svc": "more than 10 rows take too much time or memory",
         }
         assert "- SVC skipped: more than 10 rows take too much time or memory" in as_markdown(

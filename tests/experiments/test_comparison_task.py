@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from lowrankgcn.experiments.comparison.methods import hyperedges
-from lowrankgcn.experiments.comparison.task import ComparisonTask, load_task
+from lowrankgcn.experiments.comparison import ComparisonTask, load_task
+from lowrankgcn.experiments.methods import hyperedges
 
 
 def table() -> pd.DataFrame:

@@ -20,9 +20,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from lowrankgcn.datasets import load_spiral
-from lowrankgcn.experiments.reproduction import training_runs
-from lowrankgcn.experiments.reproduction.results import plan, reproduce
-from lowrankgcn.experiments.reproduction.training_runs import (
+from lowrankgcn.experiments import training_runs
+from lowrankgcn.experiments.reproduction import plan, reproduce
+from lowrankgcn.experiments.training_runs import (
     Case,
     Entry,
     Setting,
@@ -204,7 +204,7 @@ class TestStore:
 def test_a_killed_reproduction_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = (
         "import sys; from pathlib import Path\n"
-        "from lowrankgcn.experiments.reproduction.results import reproduce\n"
+        "from lowrankgcn.experiments.reproduction import reproduce\n"
         "reproduce(('cars',), Path(sys.argv[1]), runs=2, iterations=5)\n"
     )
     state = tmp_path / "state"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lowrankgcn.experiments.reproduction.page import cells, render, short_cells, summary
-from lowrankgcn.experiments.reproduction.results import (
+from lowrankgcn.experiments.page import cells, render, short_cells, summary
+from lowrankgcn.experiments.reproduction import (
     ERRATA,
     TABLES,
     Results,
@@ -17,8 +17,8 @@ from lowrankgcn.experiments.reproduction.results import (
     other_bases,
     paper_rows,
 )
-from lowrankgcn.experiments.reproduction.training_runs import Entry, Measured
 from lowrankgcn.experiments.statistics import prediction_interval
+from lowrankgcn.experiments.training_runs import Entry, Measured
 from lowrankgcn.graphs import AdjacencyGraph
 from lowrankgcn.spectral.eigenpairs import eigenpairs
 from lowrankgcn.spectral.filters import Polynomial

@@ -20,8 +20,9 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from lowrankgcn.files import choose_columns, decoding, read_file
-from lowrankgcn.tables.texts import FileColumn
+from lowrankgcn.files import choose_columns, delimited, read_file
+from lowrankgcn.tables import Cells
+from lowrankgcn.tables.texts import TextColumn
 from tests.files.malformed import GOOD
 
 PACKED = {
@@ -91,7 +92,7 @@ class TestCompression:
 
     @pytest.mark.parametrize("ending", PACKED)
     def test_a_bomb(self, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(decoding, "_SMALL", 2**20)
+        monkeypatch.setattr(delimited, "_SMALL", 2**20)
         bomb = PACKED[ending](b"a,b\n" + b"0,0\n" * 2**21)
         with pytest.raises(ValueError, match=r"at most .* unpacked bytes, got more; unpack"):
             read(tmp_path / f"t.csv{ending}", bomb)
@@ -241,7 +242,7 @@ class TestExcel:
             "formulas without a stored result, taken as missing: 1; "
             "open and save the file in Excel",
         )
-        kinds = {name: FileColumn.read(frame[name]).kind for name in frame}
+        kinds = {name: TextColumn(Cells.read(frame[name], name)).kind for name in frame}
         assert kinds["mixed"] == "number"
         assert (kinds["on"], kinds["day"], kinds["time"]) == ("category", "date", "date")
 
@@ -279,7 +280,7 @@ class TestExcel:
                 read(tmp_path / "t.xlsx", data)
 
     def test_a_bomb(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(decoding, "_SMALL", 2**20)
+        monkeypatch.setattr(delimited, "_SMALL", 2**20)
         zeros = b"<!--" + b"0" * 2**24 + b"--></worksheet>"
         data = replaced(workbook([["a"], [1]]), "xl/worksheets/sheet1.xml", b"</worksheet>", zeros)
         with pytest.raises(ValueError, match=r"expected at most .* bytes in the workbook"):

@@ -12,7 +12,7 @@ import pytest
 import lowrankgcn as lg
 from lowrankgcn.files import choose_columns
 from lowrankgcn.tables import Cells, words
-from lowrankgcn.tables.texts import FileColumn
+from lowrankgcn.tables.texts import TextColumn
 from lowrankgcn.tables.words import find_words, is_free_text, word_columns
 
 NOUNS = "film plot actor scene music story camera ending script role".split()
@@ -39,7 +39,7 @@ def reviews(n: int, seed: int = 0) -> pd.DataFrame:
 
 
 def is_text(column: Cells) -> bool:
-    return FileColumn(column).kind == "category" and is_free_text(column)
+    return TextColumn(column).kind == "category" and is_free_text(column)
 
 
 class TestDetection:

@@ -23,7 +23,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lowrankgcn.files import TableFile, excel, output_format, read_file, write_file
+from lowrankgcn.files import TableFile, output_format, read_file, records, write_file
 from tests.support.each import each
 
 ENDINGS = (
@@ -218,7 +218,7 @@ class TestExcel:
         ):
             with pytest.raises(ValueError, match=f"{message}.*; write CSV or Parquet"):
                 write_file(frame, path)
-        monkeypatch.setitem(excel.__dict__, "_MOST_ROWS", 3)
+        monkeypatch.setitem(records.__dict__, "_MOST_ROWS", 3)
         write_file(pd.DataFrame({"a": [1, 2]}), path)
         assert read_file(path).frame["a"].tolist() == [1, 2]
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
-from lowrankgcn.graphs.gaussian_cross import PointCross
+from lowrankgcn.graphs.cross_affinity import PointCross
 from lowrankgcn.spectral.extension import cross_affinity
 from tests.support.cases.cross_problems import (
     KINDS,

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lowrankgcn as lg
-from lowrankgcn.graphs.graph import Graph, magnitude, read_only
+from lowrankgcn.graphs.graph import Graph
+from lowrankgcn.graphs.matrices import magnitude, read_only
 
 
 def test_graph_is_abstract() -> None:

@@ -80,8 +80,8 @@ class _WrongGram(Factor):
 
     shape = TALL.shape
 
-    def matmul(self, V: Any, *, dtype: Any = float) -> Any:
-        return (TALL @ V).astype(dtype)
+    def matmul(self, V: Any, *, out: Any = None) -> Any:
+        return TALL @ V
 
     def transpose_product(self, X: Any, scale: Any = None) -> Any:
         return TALL.T @ (X if scale is None else scale[:, None] * X)

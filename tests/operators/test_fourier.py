@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from lowrankgcn.operators.fourier import GaussianFourier, fourier_modes
-from lowrankgcn.operators.gaussian_sums import PointCloud
+from lowrankgcn.operators.gaussian_sums import GaussianFourier, PointCloud, fourier_modes
 from tests.support.cases import strategies
 from tests.support.contracts.operator_contract import OperatorContract, block, check_operator, close
 from tests.support.each import each

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from lowrankgcn.estimators.gp_model import LearnedFilter
 from lowrankgcn.plotting import plot_embedding, plot_filter, plot_spectrum
-from lowrankgcn.plotting._common import GREY
+from lowrankgcn.plotting.drawing import GREY
 from lowrankgcn.spectral.filters import (
     Heat,
     HighPass,

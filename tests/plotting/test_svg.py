@@ -12,10 +12,9 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lowrankgcn.plotting._common import COLOURS, class_mark
+from lowrankgcn.plotting.drawing import COLOURS, class_key, class_mark, svg
 from lowrankgcn.plotting.quality import draw_certainty, draw_reliability
 from lowrankgcn.plotting.spectra import draw_points
-from lowrankgcn.plotting.svg import class_key, svg
 from tests.report.page import Page
 
 # Linear RGB as seen with red-green blindness (Machado, Oliveira and Fernandes, 2009), and OKLab.

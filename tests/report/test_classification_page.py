@@ -19,8 +19,8 @@ from lowrankgcn.report.pages import (
     describe_rows,
     map_rows,
     render_classification,
+    versions,
 )
-from lowrankgcn.report.rendering import versions
 from tests.report.classified import (
     KINDS,
     blobs,

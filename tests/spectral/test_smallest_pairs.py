@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
-from lowrankgcn.spectral.solvers.choice import direct_solution, largest_eigenvalue
+from lowrankgcn.spectral.solvers import direct_solution, largest_eigenvalue
 from lowrankgcn.spectral.solvers.solution import Request
 from tests.support.cases import strategies
 from tests.support.cases.problems import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,13 @@ from hypothesis import strategies as st
 import lowrankgcn as lg
 from lowrankgcn.cli.table_labels import merged_labels
 from lowrankgcn.estimators import first_rows
-from lowrankgcn.files import read_file
+from lowrankgcn.files import Columns, read_file
 from lowrankgcn.studio import engine as engines
 from lowrankgcn.studio.engine import Answer, Engine
 from lowrankgcn.studio.journal import Journal
 from lowrankgcn.studio.layout import map_positions
 from lowrankgcn.studio.session import Session, State
-from lowrankgcn.studio.view import TableRows
+from lowrankgcn.studio.view import View
 from lowrankgcn.tables import Table
 
 
@@ -389,9 +390,22 @@ def test_rows_are_ordered_by_meaning() -> None:
             "day": pd.to_datetime(frame["day"].astype(object)),
         }
     )
-    rows = TableRows(frame, Table.read(features))
+    kinds: Any = {"number": "number", "text": "category", "day": "date"}
+    data = SimpleNamespace(
+        table=SimpleNamespace(frame=frame.assign(tree=None)),
+        columns=Columns("tree", kinds, {"id": "identifier"}),
+        features=Table.read(features),
+    )
+    session: Any = SimpleNamespace(state=State.first([None] * 4, []), notes=[])
+    engine: Any = SimpleNamespace(prepared=None)
+    view = View(Path("t.csv"), data, session, engine, lambda *args: None)
+
+    def ordered(name: str, search: str = "") -> list[int]:
+        part = view.rows(f"column:{name}", False, 0, 4, search)
+        return [row["row"] for row in part["rows"]]
+
     for name, order in (("number", [3, 1, 0, 2]), ("text", [1, 0, 2, 3]), ("day", [1, 0, 3, 2])):
-        assert np.argsort(rows.keys(name), kind="stable").tolist() == order
-    assert np.argsort(rows.keys("id")).tolist() == [2, 0, 3, 1]
-    assert rows.search("X1").tolist() == [True, False, True, False]
-    assert rows.texts([3], 5) == [["-1", None, "2021…", "x3"]]
+        assert ordered(name) == order
+    assert ordered("id") == [2, 0, 3, 1] and ordered("id", "X1") == [2, 0]
+    assert view.search("X1") == bytes([True, False, True, False])
+    assert view._texts([3], 5) == [["-1", None, "2021…", "x3"]]

@@ -13,7 +13,6 @@ from lowrankgcn._format import count, percent, plural
 from lowrankgcn._progress import report_progress
 from lowrankgcn.cli import terminal
 from lowrankgcn.cli.options import TABLES, Arguments, command
-from lowrankgcn.cli.terminal import Run, one_line_errors, option_error
 from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def classify(args: Arguments) -> None:
     options = vars(args)
     name, settings = _classifier_settings(options)
     if args.scheduler is not None and args.workers is not None:
-        raise option_error("--scheduler", "cannot be combined with --workers")
+        raise terminal.option_error("--scheduler", "cannot be combined with --workers")
     if any(path.is_dir() for path in args.table):
         from lowrankgcn.cli.folder import classify_folder
 
@@ -75,11 +74,11 @@ def classify(args: Arguments) -> None:
     terminal.check_outputs({"--out": out}, replaceable, advice=terminal.OVERWRITE)
     terminal.check_outputs({"--report": report, "--save": save}, {**inputs, "--out": out})
     to_stdout = str(out) == "-" or not (out or report or save or args.as_json or args.quiet)
-    run = Run(quiet=args.quiet, as_json=args.as_json, rows_printed=to_stdout)
+    run = terminal.Run(quiet=args.quiet, as_json=args.as_json, rows_printed=to_stdout)
     with run.step("loading"):
         from lowrankgcn.cli.labelled_table import check_ending, read_labelled_table, write_table
     check_ending(out)
-    with run.step("reading"), one_line_errors():
+    with run.step("reading"), terminal.one_line_errors():
         data = read_labelled_table(options)
         if save is None and data.labels.notna().all():
             advice = "" if args.edges else "; use --save to keep a model for other tables"
@@ -131,7 +130,7 @@ def _classifier_settings(options: Mapping[str, Any]) -> tuple[str, dict[str, Any
     """Return the name and the parameters of the classifier, which must belong to the method."""
     network = options["method"] == "gcn"
     if network and not torch_installed():
-        raise option_error("--method", TORCH_MISSING)
+        raise terminal.option_error("--method", TORCH_MISSING)
     for_others = "level" if network else "architecture filter bandwidth"
     terminal.refuse(options, for_others, f"only with --method {'gp' if network else 'gcn'}")
     names = ("graph", "rank", "architecture", "filter", "bandwidth")
@@ -150,17 +149,9 @@ def write_report(
     from lowrankgcn.report.classification import Classification
     from lowrankgcn.report.pages import render_classification  # loads Jinja2
 
-    classification = Classification(
-        classifier,
-        data.table.frame,
-        data.labels,
-        columns=data.columns,
-        evidence=evidence,
-        source=data.table.name,
-        notes=data.notes,
-        seed=classifier.random_state,
-        **about,
-    )
+    about |= {"columns": data.columns, "source": data.table.name, "notes": data.notes}
+    about |= {"evidence": evidence, "seed": classifier.random_state}
+    classification = Classification(classifier, data.table.frame, data.labels, **about)
     terminal.write_output(path, render_classification(classification), "--report")
 
 
@@ -169,7 +160,7 @@ def save_model(path: Path, data: LabelledTable, classifier: Any) -> None:
     from lowrankgcn._codec import encode
 
     described = {"columns": encode(data.columns)[1], "type": data.type, "source": data.table.name}
-    with one_line_errors("--save", writing=path):
+    with terminal.one_line_errors("--save", writing=path):
         lowrankgcn.save(classifier, path, description=described)
 
 

@@ -14,10 +14,9 @@ from lowrankgcn._format import duration, plural
 from lowrankgcn._progress import listening
 from lowrankgcn.cli import terminal
 from lowrankgcn.cli.options import COLUMNS, Arguments, command
-from lowrankgcn.cli.terminal import Run, one_line_errors, option_error
 
 if TYPE_CHECKING:
-    from lowrankgcn.experiments.comparison.task import Comparison, ComparisonTask
+    from lowrankgcn.experiments.comparison import ComparisonTask
 
 _EXPLANATION = (
     "± half of a 95 % interval; difference: mean difference in accuracy from SpectralGPClassifier "
@@ -47,22 +46,23 @@ def compare(args: Arguments) -> None:
 
     lowrankgcn compare mushrooms --methods gp,logistic,forest --markdown mushrooms.md
     """
-    counts, run, splits = _counts(args.labels_per_class), Run(quiet=args.quiet), args.splits
+    counts, splits = _counts(args.labels_per_class), args.splits
+    run = terminal.Run(quiet=args.quiet)
     with run.progress(f"reading {args.table}"):
-        from lowrankgcn.experiments.comparison import summary, task
-        from lowrankgcn.experiments.comparison.methods import choose
+        from lowrankgcn.experiments import comparison, summary
+        from lowrankgcn.experiments.methods import choose
 
-        with one_line_errors("--methods"):
+        with terminal.one_line_errors("--methods"):
             names = args.methods
             chosen = choose(None if names is None else [key.strip() for key in names.split(",")])
-        data = _task(args)
+        task = _task(args)
     if terminal.is_from(args.context, "labels_per_class", "DEFAULT"):
-        most = max(data.class_sizes.values()) // 2
+        most = max(task.class_sizes.values()) // 2
         counts = tuple(count for count in counts if count <= most) or (most,)
-    inputs = {} if args.table in task.NAMES else terminal.inputs([Path(args.table)])
+    inputs = {} if args.table in comparison.NAMES else terminal.inputs([Path(args.table)])
     terminal.check_outputs({"--csv": args.csv, "--markdown": args.markdown}, inputs)
     begin = time.perf_counter()
-    with run.progress("comparing") as show, listening(None), one_line_errors():
+    with run.progress("comparing") as show, listening(None), terminal.one_line_errors():
 
         def watch(text: str, done: int, total: int) -> None:
             show(text, done, total)
@@ -72,13 +72,22 @@ def compare(args: Arguments) -> None:
                 print(f"{more} about {duration(remaining)}", file=sys.stderr)
 
         settings = {"counts": counts, "splits": splits, "seed": args.seed}
-        result = task.compare(data, chosen, **settings, in_order=args.in_order, watch=watch)
+        result = comparison.compare(task, chosen, **settings, in_order=args.in_order, watch=watch)
     terminal.write_output(args.csv, result.fits.to_csv(index=False), "--csv")
     terminal.write_output(args.markdown, summary.as_markdown(result), "--markdown")
     if args.as_json:
         run.print_json(summary.as_document(result))
-    else:
-        _show(run, result)
+        return
+    run.print_text(summary.heading(result), "bold")
+    for subtitle, rows, best in summary.tables(result):
+        if best is not None:
+            rows[best] = [Text(cell, "bold") for cell in rows[best]]
+        run.print_text(subtitle)
+        run.print_table(summary.HEADER, rows, summary.NUMERIC, show_edge=False)
+        run.console.print()
+    for remark in (*summary.remarks(result), _EXPLANATION):
+        run.print_text(remark, "dim")
+    run.print_text(summary.verdict(result), "bold")
 
 
 def _counts(text: str) -> tuple[int, ...]:
@@ -88,20 +97,20 @@ def _counts(text: str) -> tuple[int, ...]:
         counts = (0,)
     if min(counts) < 1:
         message = f"expected numbers >= 1 such as 5,10,20, got {text!r}"
-        raise option_error("--labels-per-class", message)
+        raise terminal.option_error("--labels-per-class", message)
     return counts
 
 
 def _task(args: Arguments) -> ComparisonTask:
     from lowrankgcn.cli.labelled_table import read_labelled_table
-    from lowrankgcn.experiments.comparison.task import NAMES, ComparisonTask, load_task
+    from lowrankgcn.experiments.comparison import NAMES, ComparisonTask, load_task
 
     table, options = args.table, vars(args)
     if table in NAMES:
         message = f"the dataset {table} has fixed columns; for a file of this name use ./{table}"
         terminal.refuse(options, f"target {COLUMNS}", message)
     named = table != "-" and not os.path.exists(table) and not os.path.splitext(table)[1]
-    with one_line_errors("TABLE_OR_DATASET"):
+    with terminal.one_line_errors("TABLE_OR_DATASET"):
         if table in NAMES or named:  # an unknown name raises an error that lists the datasets
             return load_task(table)
         if args.target is None:
@@ -109,19 +118,3 @@ def _task(args: Arguments) -> ComparisonTask:
         data = read_labelled_table(options | {"table": [Path(table)]})
         notes = tuple(data.notes)
         return ComparisonTask(data.table.name, data.features, data.labels, notes=notes)
-
-
-def _show(run: Run, comparison: Comparison) -> None:
-    from lowrankgcn.experiments.comparison import summary
-
-    run.print_text(summary.heading(comparison), "bold")
-    for subtitle, rows, best in summary.tables(comparison):
-        texts = []
-        for k, row in enumerate(rows):
-            texts.append([Text(cell, "bold" if k == best else "") for cell in row])
-        run.print_text(subtitle)
-        run.print_table(summary.HEADER, texts, summary.NUMERIC, show_edge=False)
-        run.console.print()
-    for remark in (*summary.remarks(comparison), _EXPLANATION):
-        run.print_text(remark, "dim")
-    run.print_text(summary.verdict(comparison), "bold")

@@ -38,10 +38,8 @@ def demo(args: Arguments) -> None:
     terminal.prepare_folder(args.out)
     cars = datasets.load_cars(as_frame=True)
     spiral = datasets.load_spiral(_POINTS, random_state=args.seed, as_frame=True)
-    results = {
-        "cars": _classify("cars", cars, "acceptability", args, run),
-        "spiral": _classify("spiral", spiral, "orb", args, run),
-    }
+    tables = (("cars", cars, "acceptability"), ("spiral", spiral, "orb"))
+    results = {table[0]: _classify(*table, args, run) for table in tables}
     left_out = [] if torch_installed() else [f"GCNClassifier is left out: {TORCH_MISSING}"]
     if args.as_json:
         more = {"notes": left_out, "seconds": run.total()}
@@ -68,8 +66,8 @@ def _classify(name: str, data: Any, target: str, args: Arguments, run: Run) -> d
 
     truth = np.array(data.target_names, dtype=object)[data.target]
     chosen = np.random.default_rng(0).choice(len(truth), _LABELS[name], replace=False)
-    labels = np.full(len(truth), "", dtype=object)
-    labels[chosen] = truth[chosen]
+    hidden = ~np.isin(np.arange(len(truth)), chosen)
+    labels = np.where(hidden, "", truth)
     source, classified, report = (args.out / f"{name}{ending}" for ending in ENDINGS)
     terminal.write_output(source, data.data.assign(**{target: labels}).to_csv(index=False), "--out")
     words = [str(source), "--target", target, "--out", str(classified), "--report", str(report)]
@@ -85,15 +83,12 @@ def _classify(name: str, data: Any, target: str, args: Arguments, run: Run) -> d
         network = lowrankgcn.GCNClassifier(random_state=args.seed)
         with run.computing(f"classifying {name} by a network"):
             predicted["GCNClassifier"] = network.fit(table.features, table.labels).transduction_
-    right = truth[labels == ""]
+    right = truth[hidden]
     names, counts = np.unique(right.astype(str), return_counts=True)
     return {
         "rows": len(truth),
         "labels": len(chosen),
-        "correct": {
-            method: float(np.mean(classes[labels == ""] == right))
-            for method, classes in predicted.items()
-        },
+        "correct": {key: float(np.mean(some[hidden] == right)) for key, some in predicted.items()},
         "largest_class": str(names[counts.argmax()]),
         "largest_share": float(counts.max() / counts.sum()),
         "command": shlex.join(["lowrankgcn", "classify", *words]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +18,6 @@ from lowrankgcn.cli.labelled_table import column_names, columns_of_earlier_run, 
 from lowrankgcn.cli.options import FILES, Arguments
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.table_labels import find_markers
-from lowrankgcn.cli.terminal import one_line_errors, option_error
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import read_texts
 from lowrankgcn.files.column_choice import check_names
@@ -40,21 +39,18 @@ def classify_folder(args: Arguments, name: str, settings: Mapping[str, Any]) -> 
     run = terminal.Run(quiet=args.quiet, as_json=args.as_json)
     classifier = getattr(lowrankgcn, name)(**settings)
     with _client(args.scheduler, args.workers):
-        with one_line_errors():
-            frame, features, markers, run.notes = _read(args)
-        labels = frame[[target]].map_partitions(
-            _read_labels, target, markers, meta=(target, object)
-        )
+        with terminal.one_line_errors():
+            frame, features, labels, run.notes = _read(args)
         with run.computing("fitting", timed=True):
             classifier.fit(features, labels)
         with run.step("writing"):
             if out is not None:
                 # Rows without a prediction have empty cells; a warning per block adds nothing.
-                with one_line_errors("--out", writing=out), terminal.collect_warnings():
+                with terminal.one_line_errors("--out", writing=out), terminal.collect_warnings():
                     _write(frame, labels, classifier, args.probabilities, out)
                 run.files["written"] = str(out)
             if save is not None:
-                with one_line_errors("--save", writing=save):
+                with terminal.one_line_errors("--save", writing=save):
                     lowrankgcn.save(classifier, save, fitted_rows=False)
                 run.files["model"] = str(save)
     facts: dict[str, Any] = {
@@ -66,7 +62,7 @@ def classify_folder(args: Arguments, name: str, settings: Mapping[str, Any]) -> 
     }
     facts |= {"note": "; ".join(run.notes)} if run.notes else {}
     if run.as_json:
-        more = {"seed": classifier.random_state, "seconds": run.all_seconds()}
+        more = {"seed": classifier.random_state, "seconds": run.seconds | {"total": run.total()}}
         run.print_json(facts | more | {"warnings": run.warnings})
     else:
         run.print_facts(facts)
@@ -77,19 +73,19 @@ def _check(args: Arguments) -> None:
     """Check the options that are different for folders."""
     source, out, options = args.table[0], args.out, vars(args)
     if len(args.table) > 1:
-        raise option_error("TABLE", "expected one folder or several files")
+        raise terminal.option_error("TABLE", "expected one folder or several files")
     of_files = "report level labels edges categorical numeric text"
     terminal.refuse(options, of_files, "not available for folders")
     terminal.refuse(options, FILES, "only for text files, not for folders")
     parts = {f"{file}, which is read": file for file in source.glob("*.parquet")}
     if not parts:
-        raise option_error("TABLE", f"{source} is a folder without Parquet files")
+        raise terminal.option_error("TABLE", f"{source} is a folder without Parquet files")
     if find_spec("dask") is None or find_spec("distributed") is None:
         advice = "pip install 'lowrankgcn[distributed]'"
-        raise option_error("TABLE", f"a folder needs Dask: {advice}")
+        raise terminal.option_error("TABLE", f"a folder needs Dask: {advice}")
     terminal.check_outputs({"--save": args.save}, {**parts, "--out": out})
     if out is None and args.save is None:
-        raise option_error("--out", "name a new folder for the rows")
+        raise terminal.option_error("--out", "name a new folder for the rows")
     if out is None:
         return
     place = out.resolve()
@@ -100,7 +96,7 @@ def _check(args: Arguments) -> None:
         (out.exists(), f"{out} exists already; name a new folder"),
     ):
         if wrong:
-            raise option_error("--out", message)
+            raise terminal.option_error("--out", message)
 
 
 @contextmanager
@@ -125,12 +121,12 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[None]:
         except (OSError, ValueError) as error:
             message = f"no connection to Dask: {' '.join(str(error).split())}"
             option = "--workers" if scheduler is None else "--scheduler"
-            raise option_error(option, message) from None
+            raise terminal.option_error(option, message) from None
         yield
 
 
-def _read(args: Arguments) -> tuple[Any, Any, list[str], list[str]]:
-    """Return the table, its feature columns, markers of unlabelled rows, and notes."""
+def _read(args: Arguments) -> tuple[Any, Any, Any, list[str]]:
+    """Return the table, its feature columns, its labels (texts or missing), and notes."""
     from lowrankgcn.distributed.parquet import folder_types, read_folder
     from lowrankgcn.distributed.partitions import compute
 
@@ -144,22 +140,14 @@ def _read(args: Arguments) -> tuple[Any, Any, list[str], list[str]]:
     used = frame[[name for name in frame.columns if name not in {*dropped, target}]]
     if pa.types.is_integer(folder_types(table)[target]):
         frame = frame.astype({target: "Int64"})  # pandas reads integers with gaps as floats
-    counts = frame[[target]].map_partitions(_count_texts, target, meta=("count", int))
+    texts = frame[[target]].map_partitions(read_texts, target, meta=(target, object))
+    counts = texts.map_partitions(pd.Series.value_counts, dropna=False, meta=("count", int))
     (counts,) = compute(counts)
     counts = counts.groupby(level=0, dropna=False).sum()
     with prefix_errors(f"column {target!r}"):
         markers, notes = find_markers(counts, args.unlabelled, args.class_)
-    return frame, used, markers, notes + earlier_note(earlier, "left out")
-
-
-def _count_texts(block: pd.DataFrame, target: str) -> pd.Series:
-    return read_texts(block, target).value_counts(dropna=False)
-
-
-def _read_labels(block: pd.DataFrame, target: str, markers: Sequence[str]) -> pd.Series:
-    """Return labels as texts, None for blank texts and markers."""
-    labels = read_texts(block, target)
-    return labels.where(~labels.isin(markers), None)
+    labels = texts.mask(texts.isin(markers))
+    return frame, used, labels, notes + earlier_note(earlier, "left out")
 
 
 def _write(frame: Any, labels: Any, classifier: Any, each_class: bool, out: Path) -> None:

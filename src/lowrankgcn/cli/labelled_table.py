@@ -83,11 +83,6 @@ class LabelledTable:
         return int(self.labels.notna().sum())
 
     @property
-    def n_classes(self) -> int:
-        """Number of different labels."""
-        return int(self.labels.nunique())
-
-    @property
     def type(self) -> str | None:
         """Arrow type of the target column if that is integer or boolean."""
         kind = self.table.frame[self.columns.target].dtype.pyarrow_dtype

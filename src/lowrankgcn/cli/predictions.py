@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, count
 from typing import Any, final
 
@@ -22,8 +21,9 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lowrankgcn.cli.terminal import Run, share_text
-from lowrankgcn.tables.texts import lower_booleans
+from lowrankgcn._format import percent
+from lowrankgcn.cli.terminal import Run
+from lowrankgcn.tables.cells import lower_boolean
 
 _DIGITS = 6  # decimals of probabilities
 
@@ -39,8 +39,12 @@ class Predictions:
     shares : (n, C) array
         Class distributions. A row of equal shares has no prediction: no path connects it to a
         labelled row.
-    label_codes : (n,) int array
-        Labels as positions in `classes`, −1 for none; labelled rows keep their label.
+    unlabelled : (n,) bool array
+        Rows without a given label; labelled rows keep their label.
+    codes : (n,) int array
+        Class of each row as a position in `classes`, −1 for none.
+    probabilities : (n,) array
+        Probability of the class of each row, NaN for none.
     type : str or None
         Arrow type of the predictions, that of the target column in Parquet; None for text.
     level : float or None
@@ -53,7 +57,9 @@ class Predictions:
 
     classes: NDArray[Any]
     shares: NDArray[np.float64]
-    label_codes: NDArray[np.intp]
+    unlabelled: NDArray[np.bool_]
+    codes: NDArray[np.intp]
+    probabilities: NDArray[np.float64]
     type: str | None = None
     level: float | None = None
     sets: Any = None
@@ -66,24 +72,12 @@ class Predictions:
         """Make predictions with given labels, texts that are missing in unlabelled rows."""
         texts = np.array([str(name) for name in classes.tolist()], dtype=object)
         known = pd.Index([None] * len(shares) if labels is None else labels, dtype=object)
-        return cls(texts, shares, pd.Index(texts).get_indexer(known), **attributes)
-
-    @cached_property
-    def codes(self) -> NDArray[np.intp]:
-        """Class of each row, −1 for none, shape (n,)."""
-        predicted = np.where(np.ptp(self.shares, axis=1) > 0, self.shares.argmax(axis=1), -1)
-        return np.where(self.unlabelled, predicted, self.label_codes)
-
-    @cached_property
-    def probabilities(self) -> NDArray[np.float64]:
-        """Probability of the class of each row, NaN for none, shape (n,)."""
-        shares = np.take_along_axis(self.shares, self.codes[:, None], axis=1)[:, 0]
-        return np.where(self.codes >= 0, np.round(shares, _DIGITS), np.nan)
-
-    @property
-    def unlabelled(self) -> NDArray[np.bool_]:
-        """Mask of the rows without a given label, shape (n,)."""
-        return self.label_codes < 0
+        labels = pd.Index(texts).get_indexer(known)
+        predicted = np.where(np.ptp(shares, axis=1) > 0, shares.argmax(axis=1), -1)
+        codes = np.where(labels < 0, predicted, labels)
+        of_codes = np.take_along_axis(shares, codes[:, None], axis=1)[:, 0]
+        probabilities = np.where(codes >= 0, np.round(of_codes, _DIGITS), np.nan)
+        return cls(texts, shares, labels < 0, codes, probabilities, **attributes)
 
     def at(self, row: int) -> tuple[str | None, float | None]:
         """Return the class of a row and its probability, None without a prediction."""
@@ -102,15 +96,16 @@ class Predictions:
         unsure = "unsure" if "unsure" not in names else "unsure (no class)"
         sets = np.array([*names, unsure], dtype=object)
         sets = sets[np.where(self.unsure, len(names), where.reshape(-1))]
-        return list(np.where(self.unlabelled, sets, classes[self.label_codes]))
+        return list(np.where(self.unlabelled, sets, classes[self.codes]))
 
     def counts(self) -> dict[str, dict[str, Any]]:
         """Count labels and predictions of each class, with the mean probability."""
         counts: dict[str, dict[str, Any]] = {}
         for position, name in enumerate(self.classes):
-            shares = self.probabilities[(self.codes == position) & self.unlabelled]
+            members = self.codes == position
+            shares = self.probabilities[members & self.unlabelled]
             counts[name] = {
-                "given": int((self.label_codes == position).sum()),
+                "given": int(members.sum()) - len(shares),
                 "predicted": len(shares),
                 "mean_probability": float(shares.mean()) if len(shares) else None,
             }
@@ -118,8 +113,8 @@ class Predictions:
 
     def agreement(self, labels: pd.Series) -> dict[str, int] | None:
         """Count the rows with one of `labels`, and those among them predicted correctly."""
-        predicted = lower_booleans([*self.classes, None])[self.codes]
-        right = labels.notna() & (lower_booleans(labels) == predicted)
+        classes = np.array([*map(lower_boolean, self.classes), None], dtype=object)
+        right = labels.notna() & (labels.map(lower_boolean) == classes[self.codes])
         n_rows = int(labels.notna().sum())
         return {"right": int(right.sum()), "rows": n_rows} if n_rows else None
 
@@ -182,14 +177,18 @@ class Predictions:
             row |= {name: values[place] for name, values in scores.items()}
         if run.as_json:
             results = {"classes": counts, "without_prediction": missing, "notes": run.notes}
-            more = {"warnings": run.warnings, "files": run.files, "seconds": run.all_seconds()}
+            more = {
+                "warnings": run.warnings,
+                "files": run.files,
+                "seconds": run.seconds | {"total": run.total()},
+            }
             run.print_json({**document, **results, **more})
             return
         run.print_facts({**facts, **self.set_facts(), "note": run.notes})
         numbers = ["predicted"] if self.unlabelled.all() else ["given", "predicted"]
         shares = ["mean_probability", *(name for name in ("recall", "precision") if name in scores)]
         rows = [
-            [name, *(str(row[key]) for key in numbers), *(share_text(row[key]) for key in shares)]
+            [name, *(str(row[key]) for key in numbers), *(percent(row[key]) for key in shares)]
             for name, row in counts.items()
         ]
         if missing:

@@ -16,7 +16,7 @@ from lowrankgcn.cli.terminal import Run, check_outputs, one_line_errors
 from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 
 if TYPE_CHECKING:
-    from lowrankgcn.experiments.reproduction.results import Results
+    from lowrankgcn.experiments.reproduction import Results
 
 _PAGE, _ROWS, _STATE = "reproduction.html", "rows.csv", "state"
 _WIDE = 120  # columns of a terminal that shows all columns of the tables
@@ -54,13 +54,14 @@ def reproduce(args: Arguments) -> None:
     check_outputs({"--markdown": markdown}, taken)  # may be in the new folder
     import pandas as pd
 
-    from lowrankgcn.experiments.reproduction import page, results
+    from lowrankgcn.experiments import page, reproduction
 
-    names = results.NAMES if args.what == "all" else (args.what,)
+    names = reproduction.NAMES if args.what == "all" else (args.what,)
     run = Run(quiet=args.quiet)
     with run.progress("reproducing") as show, listening(None):
         with one_line_errors("--out", writing=state), terminal.collect_warnings() as warned:
-            reproduced = results.reproduce(names, state, runs=args.runs, seed=args.seed, watch=show)
+            settings = {"runs": args.runs, "seed": args.seed, "watch": show}
+            reproduced = reproduction.reproduce(names, state, **settings)
     # Warnings and missing rows also with --quiet, because what was asked for may be missing.
     for text in warned:
         typer.echo(f"warning: {text}", err=True)
@@ -88,8 +89,8 @@ def reproduce(args: Arguments) -> None:
 
 
 def _show(run: Run, results: Results, file: Path) -> None:
-    from lowrankgcn.experiments.reproduction import page
-    from lowrankgcn.experiments.reproduction.results import TABLES
+    from lowrankgcn.experiments import page
+    from lowrankgcn.experiments.reproduction import TABLES
 
     console = run.console
     wide = console.width >= _WIDE

@@ -15,7 +15,6 @@ from lowrankgcn._format import plural
 from lowrankgcn.cli import terminal
 from lowrankgcn.cli.classify import save_model, write_report
 from lowrankgcn.cli.options import TABLES, Arguments, command
-from lowrankgcn.cli.terminal import one_line_errors, option_error
 
 if TYPE_CHECKING:
     from lowrankgcn.cli.labelled_table import LabelledTable
@@ -42,17 +41,16 @@ def studio(args: Arguments) -> None:
     missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         message = f"needs {' and '.join(missing)}: pip install 'lowrankgcn[studio]'"
-        raise option_error("studio", message)
+        raise terminal.option_error("studio", message)
     if str(table) == "-":
-        raise option_error("TABLE", "expected a file, got standard input")
-    with run.progress("reading"), one_line_errors():
+        raise terminal.option_error("TABLE", "expected a file, got standard input")
+    with run.progress("reading"), terminal.one_line_errors():
         from lowrankgcn.cli.labelled_table import read_labelled_table
 
         data = read_labelled_table(vars(args) | {"table": [table]}, few_labels=True)
-    with run.progress("loading"), one_line_errors():
+    with run.progress("loading"), terminal.one_line_errors():
         from lowrankgcn.studio import server
         from lowrankgcn.studio.engine import Engine
-        from lowrankgcn.studio.export import Export
         from lowrankgcn.studio.journal import Journal
         from lowrankgcn.studio.session import Session
         from lowrankgcn.studio.view import View
@@ -63,16 +61,15 @@ def studio(args: Arguments) -> None:
         journal.read()  # a wrong line need not wait for the graphs
     terminal.check_outputs({"the journal": place}, terminal.inputs([table]))
     warnings.simplefilter("ignore", UserWarning)  # of graphs; the page shows what matters
-    with run.progress("fitting"), one_line_errors():
+    with run.progress("fitting"), terminal.one_line_errors():
         settings = {"graph": args.graph, "random_state": args.seed, **data.graph_option}
         engine = Engine(data.rows, settings)
         session = Session(data.labels.tolist(), journal, engine)
-        view = View(table.name, frame, data.columns, data.features, session, engine)
+        command_line = terminal.command_line(args.context, "port", "browser")
+        view = View(table, data, session, engine, partial(_write, data, command_line))
         listener = server.listen(args.port)
-    command_line = terminal.command_line(args.context, "port", "browser")
     port = listener.getsockname()[1]
-    export = Export(table, session, engine, partial(_write, data, command_line))
-    app = server.make_app(view, export, token, port)
+    app = server.make_app(view, token, port)
     address = f"http://127.0.0.1:{port}/?token={token}"
     for note in (*data.notes, *journal.notes):
         typer.echo(f"note: {note}", err=True)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
-from lowrankgcn._format import plural
+from lowrankgcn._format import percent, plural
 from lowrankgcn.cli import terminal
 from lowrankgcn.cli.options import TABLES, Arguments, command
-from lowrankgcn.cli.terminal import Run, one_line_errors
 
 if TYPE_CHECKING:
     from lowrankgcn.cli.labelled_table import LabelledTable
@@ -38,13 +37,13 @@ def suggest(args: Arguments) -> None:
     if args.edges is not None:
         terminal.refuse(vars(args), "graph", "not with --edges")
     terminal.check_outputs({"--out": out}, terminal.inputs(args.table, args.labels, args.edges))
-    run = Run(quiet=args.quiet, as_json=args.as_json, rows_printed=str(out) == "-")
-    with run.progress("reading"), one_line_errors():
+    run = terminal.Run(quiet=args.quiet, as_json=args.as_json, rows_printed=str(out) == "-")
+    with run.progress("reading"), terminal.one_line_errors():
         from lowrankgcn.cli.labelled_table import check_ending, read_labelled_table, write_table
 
         check_ending(out)
         data = read_labelled_table(vars(args), few_labels=True)
-    free = len(data.labels) - data.n_labelled
+    free, n_classes = len(data.labels) - data.n_labelled, data.labels.nunique()
     if terminal.is_from(args.context, "count", "DEFAULT"):
         count = min(count, max(free, 1))
     if free < count:
@@ -56,7 +55,7 @@ def suggest(args: Arguments) -> None:
 
         settings = {"graph": args.graph, "random_state": args.seed, **data.graph_option}
         predictions = None
-        if data.n_classes < 2:
+        if n_classes < 2:
             labelled = data.labels.notna().to_numpy().nonzero()[0]
             rows = first_rows(data.rows, count, labelled=labelled, **settings)
         else:
@@ -69,7 +68,7 @@ def suggest(args: Arguments) -> None:
             "table": data.table.name,
             "target": args.target,
             "labelled": data.n_labelled,
-            "classes": data.n_classes,
+            "classes": n_classes,
             "left_out": data.columns.left_out,
             "notes": data.notes,
             "rows": suggested,
@@ -79,7 +78,7 @@ def suggest(args: Arguments) -> None:
         return
     labels = "no labels yet"
     if data.n_labelled:
-        classes = plural(data.n_classes, "class", "classes")
+        classes = plural(n_classes, "class", "classes")
         labels = f"{plural(data.n_labelled, 'label')} of {classes}"
     run.print_line(f"{data.table.name}: {plural(len(data.labels), 'row')}, {labels}")
     run.print_facts({"note": data.notes}, width=6)
@@ -116,11 +115,11 @@ def _suggestions(
     return suggested
 
 
-def _print_rows(run: Run, suggested: list[dict[str, Any]], target: str | None) -> None:
+def _print_rows(run: terminal.Run, suggested: list[dict[str, Any]], target: str | None) -> None:
     """Print rows, their predictions, and as many of their columns as fit into the lines."""
     columns = [("row", [str(one["row"]) for one in suggested])]
     if target is not None:
-        shares = [terminal.share_text(one["probability"]) for one in suggested]
+        shares = [percent(one["probability"]) for one in suggested]
         columns += [(f"{target}?", [one["prediction"] or "–" for one in suggested])]
         columns += [("probability", shares)]
     always = len(columns)

@@ -24,8 +24,8 @@ from lowrankgcn._format import plural
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import TableFile, read_file, read_texts
 from lowrankgcn.files.row_matching import RowMatcher, free_name
-from lowrankgcn.tables import Table
-from lowrankgcn.tables.texts import FileColumn
+from lowrankgcn.tables import Cells, Table
+from lowrankgcn.tables.texts import TextColumn
 
 #: Texts that often mark unlabelled rows, in lower case.
 MARKERS = frozenset(
@@ -207,7 +207,7 @@ def row_positions(column: pd.Series, frame: pd.DataFrame, key: str | None) -> An
 def _row_numbers(column: pd.Series, n_rows: int) -> Any:
     """Return positions from numbers that count from 1."""
     with prefix_errors(f"column {column.name!r}"):
-        numbers = FileColumn.read(column).as_numbers().as_floats(column.name)
+        numbers = TextColumn(Cells.read(column, column.name)).as_numbers().as_floats(column.name)
         wrong = ~((numbers >= 1) & (numbers <= n_rows) & (numbers == np.floor(numbers)))
         if wrong.any():
             got = "an empty cell" if np.isnan(numbers[wrong][0]) else f"{numbers[wrong][0]:g}"
@@ -267,7 +267,7 @@ def read_edges(path: Path, frame: pd.DataFrame, key: str | None) -> Any:
         weights = None
         if len(names) == 3:
             with prefix_errors(f"column {names[2]!r}"):
-                column = FileColumn.read(edges[names[2]], file.decimal)
+                column = TextColumn(Cells.read(edges[names[2]], names[2]), file.decimal)
                 weights = column.as_numbers().as_floats(names[2])
                 if np.isnan(weights).any():
                     raise ValueError("expected a weight for every edge, got an empty cell")

@@ -86,10 +86,6 @@ class Run:
         """Return the seconds since the process, or else this run, began."""
         return time.perf_counter() - self._begin
 
-    def all_seconds(self) -> dict[str, float]:
-        """Return the seconds of all steps and their total."""
-        return self.seconds | {"total": self.total()}
-
     @contextmanager
     def progress(self, text: str) -> Iterator[Callable[[str, float, float], None]]:
         """Show the current step of the library, at first `text`, and a bar of it.
@@ -169,7 +165,8 @@ class Run:
             side: Any = "right" if k in numeric else "left"
             table.add_column(Text(name_text(title)), justify=side, overflow="fold")
         for row in rows:
-            table.add_row(*(Text(_short(cell)) if isinstance(cell, str) else cell for cell in row))
+            texts = (shorten(visible(c), _LONGEST) if isinstance(c, str) else c for c in row)
+            table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in texts))
         self.console.print(table)
 
     def print_json(self, document: Mapping[str, Any]) -> None:
@@ -194,18 +191,9 @@ def visible(text: str) -> str:
     return _UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
-def _short(text: str) -> str:
-    return shorten(visible(text), _LONGEST)
-
-
 def name_text(name: str) -> str:
     """Return a name from the data on one line, shortened; an empty one as two quotes."""
-    return _short(name) or "''"
-
-
-def share_text(share: float | None) -> str:
-    """Format a share as a percentage, None as a dash."""
-    return "–" if share is None else percent(share)
+    return shorten(visible(name), _LONGEST) or "''"
 
 
 def shares_text(shares: Mapping[str, float]) -> str:

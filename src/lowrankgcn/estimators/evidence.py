@@ -194,16 +194,22 @@ class Evidence:
 
     @property
     def reliability(self) -> list[ReliabilityBin]:
-        """Labelled rows by the probability of their predicted class, in ascending order.
+        """Labelled rows by the probability of their predicted class, in ascending order."""
+        return self.reliability_bins()
 
-        Bins have equal numbers of rows, but neighbours with nearly the same probability are one.
+    def reliability_bins(
+        self, most: int = _MOST_BINS, same: float = _SAME_PROBABILITY
+    ) -> list[ReliabilityBin]:
+        """Return at most `most` bins of equal numbers of rows, at least ten.
+
+        Neighbours whose mean probabilities differ by less than `same` are one bin.
         """
         top = self.distributions.max(axis=1)
         correct = self.predicted == self.codes
-        n_bins = min(max(len(top) // _ROWS_OF_A_BIN, 1), _MOST_BINS)
+        n_bins = min(max(len(top) // _ROWS_OF_A_BIN, 1), most)
         groups: list[NDArray[np.intp]] = []
         for rows in np.array_split(np.argsort(top, kind="stable"), n_bins):
-            if groups and top[rows].mean() - top[groups[-1]].mean() < _SAME_PROBABILITY:
+            if groups and top[rows].mean() - top[groups[-1]].mean() < same:
                 groups[-1] = np.concatenate([groups[-1], rows])
             else:
                 groups.append(rows)

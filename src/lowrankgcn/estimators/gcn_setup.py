@@ -39,8 +39,7 @@ from lowrankgcn.estimators.rows import Kind
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.operators.fourier import number_of_modes
-from lowrankgcn.operators.gaussian_sums import PointCloud
+from lowrankgcn.operators.gaussian_sums import PointCloud, number_of_modes
 from lowrankgcn.spectral.eigenpairs import Eigenpairs, eigenpairs, flip_signs
 from lowrankgcn.spectral.filters import Linear, RegularizedInverse
 from lowrankgcn.spectral.kernel import Kernel, kernel, low_rank_kernels

@@ -170,7 +170,7 @@ class GCNParameters:
     smoother: Any
     hidden_widths: Annotated[tuple[int, ...], _widths]
     n_restarts: Annotated[int, positive_int]
-    optimizer: Annotated[str, partial(choice, options=_STEPS)]
+    optimizer: Annotated[str, partial(choice, options=("auto", *_STEPS))]
     learning_rate: Annotated[float | None, _unless_auto(_step)]
     max_iter: Annotated[int, positive_int]
     l2_penalty: Annotated[float | None, _unless_auto(_penalty)]

@@ -1,7 +1,7 @@
 """Tables in files.
 
-``reading`` and ``writing`` keep every cell as spelled in the file; ``decoding``, ``delimited``,
-``records`` and ``excel`` parse the formats. ``column_choice`` chooses the features, and
+``reading`` and ``writing`` keep every cell as spelled in the file; ``delimited`` (text) and
+``records`` (JSON and Excel) parse the formats. ``column_choice`` chooses the features, and
 ``row_matching`` finds rows again after a table was edited.
 """
 

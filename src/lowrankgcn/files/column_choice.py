@@ -37,14 +37,14 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.tables import Cells, Table
 from lowrankgcn.tables.cells import Name
-from lowrankgcn.tables.dates import DateOrder, Dates
-from lowrankgcn.tables.texts import FileColumn, spelled
+from lowrankgcn.tables.texts import DateOrder, TextColumn, spelled
 from lowrankgcn.tables.words import find_words, is_free_text, word_columns
 
 Kind = Literal["number", "date", "category", "text"]
 Reason = Literal["identifier", "constant", "empty", "dropped"]
-_OPTIONS: dict[Kind, str] = {"category": "categorical", "number": "numeric", "text": "text"}
+_KINDS: dict[str, Kind] = {"categorical": "category", "numeric": "number", "text": "text"}
 
+# Conventions, described in choose_columns.
 _IDENTIFIER_SHARE = 0.9  # a text column with a larger share of distinct values is an identifier
 #: Words in the names of integer columns that identify the rows if their values differ.
 _IDENTIFIER_WORDS = frozenset("id key uuid row index nr no".split())
@@ -117,14 +117,11 @@ class Columns:
         >>> columns.column_sums({"note: good": 0.5, "note: bad": 0.25})
         {'note': 0.75}
         """
-        column_of = {word: name for name in self.words for word in self._word_names(name)}
+        column_of = {f"{name}: {word}": name for name in self.words for word in self.words[name]}
         total: dict[str, float] = defaultdict(float)
         for name, share in shares.items():
             total[column_of.get(name, name)] += share
         return dict(sorted(total.items(), key=lambda pair: -pair[1]))
-
-    def _word_names(self, name: str) -> list[str]:
-        return [f"{name}: {word}" for word in self.words[name]]
 
     def features(self, frame: Any, *, decimal: str = ".") -> Table:
         """Return the used columns as numbers, dates and categories.
@@ -152,19 +149,18 @@ class Columns:
             raise ValueError(f"expected {plural} {_listed(absent)}, got {_listed(table.names)}")
         typed: dict[str, Cells] = {}
         for name, kind in self.used.items():
-            column = FileColumn(table[name], "," if name in self.decimal_commas else decimal)
+            column = TextColumn(table[name], "," if name in self.decimal_commas else decimal)
             missing = name in self.unreadable_as_missing
             with prefix_errors(f"column {name!r}"):
                 if kind == "number":
-                    column = column.with_its_decimal()
                     typed[name] = column.as_numbers(unreadable_as_missing=missing)
                 elif kind == "date":
                     typed[name] = column.as_dates(self.dates.get(name))
                 elif kind == "category":
                     typed[name] = column.as_categories()
                 else:
-                    in_cells = word_columns(column.cells.as_categories(), self.words[name])
-                    typed |= zip(self._word_names(name), in_cells.values(), strict=True)
+                    words = word_columns(column.cells.as_categories(), self.words[name])
+                    typed |= {f"{name}: {word}": cells for word, cells in words.items()}
         return Table(typed, table.n_rows)
 
     def labels(self, frame: pd.DataFrame) -> Any:
@@ -265,53 +261,60 @@ def choose_columns(
     options = {"drop": drop, "categorical": categorical, "numeric": numeric, "text": text}
     named = {option: tuple(names) for option, names in options.items()}
     check_names(table.names, target, named)
-    columns = Columns(target, {}, {})
-    unreadable_as_missing: list[str] = []
+    used: dict[str, Kind] = {}
+    left_out: dict[str, Reason] = {}
+    words: dict[str, tuple[str, ...]] = {}
+    dates: dict[str, DateOrder] = {}
+    unreadable: list[str] = []
     decimal_commas: list[str] = []
     notes: list[str] = []
-    for name in map(str, table.names):
-        if name == target:
+    for name in (str(name) for name in table.names if name != target):
+        option = next((option for option, names in named.items() if name in names), "")
+        if option == "drop":
+            left_out[name] = "dropped"
             continue
-        if name in named["drop"]:
-            columns.left_out[name] = "dropped"
-            continue
-        kind = next((kind for kind, option in _OPTIONS.items() if name in named[option]), None)
+        kind = _KINDS.get(option)
+        column = TextColumn(table[name], decimal)
         guesses: list[str | None] = []
         with prefix_errors(f"column {name!r}"):
-            column = FileColumn(table[name], decimal).with_its_decimal()
             if kind == "number":
-                guesses.append(note := _unreadable_note(column))
-                unreadable_as_missing += [name] if note else []
-                column.as_numbers(unreadable_as_missing=note is not None)
+                readable, present, other, _ = column.parsed("number")
+                if other is not None and 2 * readable > present:
+                    unreadable.append(name)
+                    counts = f"({present - readable} of {present})"
+                    reading = f"such as {other!r}, are read as missing {counts}"
+                    guesses.append(f"cells that are not numbers, {reading}")
+                column.as_numbers(unreadable_as_missing=name in unreadable)
             elif kind == "text" or (
                 kind is None and column.kind == "category" and is_free_text(column.cells)
             ):
                 taken = {str(one).removeprefix(f"{name}: ") for one in table.names}
-                if words := find_words(column.cells.as_categories(), taken):
-                    kind, columns.words[name] = "text", words
+                if frequent := find_words(column.cells.as_categories(), taken):
+                    kind, words[name] = "text", frequent
                 elif kind == "text":
                     raise ValueError("expected words that occur in several rows, got none")
             if kind is None:
-                reason = _reason(column, name)
-                guesses.append(_mixed_note(column, reason is None, name))
+                kind, reason = column.kind, _reason(column, name)
+                guesses.append(_mixed_note(column, name, reason))
                 if reason is not None:
-                    columns.left_out[name] = reason
-            if name not in columns.left_out:
-                columns.used[name] = kind = kind or column.kind
+                    left_out[name] = reason
+            if name not in left_out:
+                used[name] = kind
                 if kind == "number":
-                    decimal_commas += [name] if column.decimal != decimal else []
-                    guesses.append(_comma_note(column, decimal))
-                elif kind == "date" and column.dates and column.dates.order:
-                    columns.dates[name] = column.dates.order
-                    guesses.append(_date_note(column.dates))
+                    decimal_commas += [name] if column.numbers.decimal == "," != decimal else []
+                    guesses.append(column.comma_note)
+                elif kind == "date" and (order := column.dates.order):
+                    dates[name] = order
+                    advice = "if this is wrong, write them as 2024-12-31"
+                    guess = f"dates are read with the {order}; {advice}"
+                    guesses.append(guess if column.dates.ambiguous else None)
         notes += [f"column {name!r}: {guess}" for guess in guesses if guess]
-    if not columns.used and not allow_no_features:
-        left_out = columns.left_out.items()
-        why = ", ".join(f"{name!r} is left out ({reason})" for name, reason in left_out)
+    if not used and not allow_no_features:
+        why = ", ".join(f"{name!r} is left out ({reason})" for name, reason in left_out.items())
         got = f"none: {why}" if why else "none"
         raise ValueError(f"expected a feature column besides {target!r}, got {got}")
-    chosen = tuple(unreadable_as_missing), tuple(decimal_commas), tuple(notes)
-    return Columns(target, columns.used, columns.left_out, columns.words, columns.dates, *chosen)
+    guessed = tuple(unreadable), tuple(decimal_commas), tuple(notes)
+    return Columns(target, used, left_out, words, dates, *guessed)
 
 
 def read_texts(frame: pd.DataFrame, column: str) -> Any:
@@ -338,27 +341,28 @@ def check_classes(labels: pd.Series) -> None:
             got = f"{counts.index[0]!r} only" if len(counts) else "empty cells only"
             advice = "label more rows; lowrankgcn suggest chooses some"
             raise ValueError(f"expected labels of at least two classes, got {got}; {advice}")
-        column = FileColumn.read(labels)
+        column = TextColumn(Cells.read(labels, labels.name))
         fractions = column.kind == "number" and not column.whole
-        most = _MAX_FLOAT_CLASSES if fractions else _MAX_CLASSES
+        what, most = ("numbers", _MAX_FLOAT_CLASSES) if fractions else ("values", _MAX_CLASSES)
         if len(counts) > max(most, counts.sum() / 2):
-            what = "numbers" if fractions else "values"
             got = f"{len(counts)} different {what} in {counts.sum()} rows"
             raise ValueError(f"expected classes, got {got}")
 
 
-def _reason(column: FileColumn, name: str) -> Reason | None:
+def _reason(column: TextColumn, name: str) -> Reason | None:
     """Return why a column is left out, or None."""
-    present, n_distinct = int((~column.cells.missing).sum()), column.n_distinct
+    cells, numbers = column.typed, column.typed.numbers
+    values = cells.codes if numbers is None else numbers
+    present = int((~column.cells.missing).sum())
+    n_distinct = len(pd.unique(values[~cells.missing]))  # texts of the same number count once
     if not present:
         return "empty"
-    if not column.typed.missing.any() and n_distinct == 1:
+    if not cells.missing.any() and n_distinct == 1:
         return "constant"
     if column.kind == "category":
         return "identifier" if n_distinct > max(1, _IDENTIFIER_SHARE * present) else None
-    if not column.whole or column.formatted or n_distinct < len(column.cells):
+    if not column.whole or column.numbers.style == "formatted" or n_distinct < len(cells):
         return None
-    numbers = column.typed.numbers
     ascending = numbers[1:] > numbers[:-1]
     consecutive = int(numbers.max()) - int(numbers.min()) == len(numbers) - 1
     words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name).lower()  # rowId
@@ -367,18 +371,9 @@ def _reason(column: FileColumn, name: str) -> Reason | None:
     return "identifier" if named or numbered else None
 
 
-def _unreadable_note(column: FileColumn) -> str | None:
-    """Return a note if more than half of the cells, but not all, are numbers."""
-    readable, present, other, _ = column.parsed("number")
-    if other is None or 2 * readable <= present:
-        return None
-    counts = f"({present - readable} of {present})"
-    return f"cells that are not numbers, such as {other!r}, are read as missing {counts}"
-
-
-def _mixed_note(column: FileColumn, used: bool, name: str) -> str | None:
+def _mixed_note(column: TextColumn, name: str, reason: Reason | None) -> str | None:
     """Return a note if nearly all cells, but not all, are numbers or dates."""
-    use = "it is used as categories" if used else "it is left out"
+    use = "it is used as categories" if reason is None else "it is left out"
     advices: dict[Literal["number", "date"], str] = {
         "number": f"--numeric {name!r} reads other cells as missing",
         "date": "correct the other cells to use it as dates",
@@ -388,22 +383,6 @@ def _mixed_note(column: FileColumn, used: bool, name: str) -> str | None:
         if other is not None and parsed >= _MIXED_SHARE * present and share > 0.5:
             return f"{parsed} of {present} cells are {kind}s, {other!r} is not; {use} ({advice})"
     return None
-
-
-def _comma_note(column: FileColumn, decimal: str) -> str | None:
-    """Return a note on commas in numbers that may be read in two ways."""
-    if column.decimal != decimal:
-        return "numbers are read with decimal commas"
-    if (number := column.ambiguous_number) is None:
-        return None
-    advice = "(--decimal ',' reads decimal commas)"
-    return f"the comma of {number!r} is read as a thousands separator {advice}"
-
-
-def _date_note(dates: Dates) -> str | None:
-    """Return a note on dates that may be read in two orders."""
-    advice = "if this is wrong, write them as 2024-12-31"
-    return f"dates are read with the {dates.order}; {advice}" if dates.ambiguous else None
 
 
 def check_names(

@@ -1,5 +1,12 @@
-r"""Parsing delimited text, with exact error locations.
+r"""Text files: decompression, text encodings, and delimited text with exact error locations.
 
+Compressed data are recognised by their first bytes:
+
+>>> import gzip
+>>> unpack(gzip.compress(b"size,kind"))
+b'size,kind'
+>>> decode_text("größe,kind".encode("cp1252"))[1:]
+('cp1252', ['the text is not UTF-8 and was read as cp1252; name the encoding if letters are wrong'])
 >>> table, delimiter = parse_delimited(b"a;b\n1,5;x\n", None)
 >>> delimiter, table.to_pydict()
 (';', {'a': ['1,5'], 'b': ['x']})
@@ -7,9 +14,13 @@ r"""Parsing delimited text, with exact error locations.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
+import lzma
+import os
 import re
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import pyarrow as pa
@@ -17,17 +28,128 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from lowrankgcn._format import shorten
+from lowrankgcn._validation import invalid
+from lowrankgcn.tables.texts import count_marked
 
+#: Arrow's name of the compression by ending.
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".xz": "xz"}
 DELIMITERS = (",", ";", "\t", "|")
 
-_BLOCK = 2**24  # Arrow requires a row to fit into one block
+_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\0": "xz"}
+_BLOCK = 2**24  # unpacked or parsed at a time; Arrow requires a row to fit into one block
+# Tables rarely shrink by more than this factor; a file that grows more could exhaust the memory.
+_FACTOR = 200
+_SMALL = 2**30  # results up to this size are always allowed
+_BYTE_ORDER_MARKS = {  # UTF-32 first: its mark begins like that of UTF-16
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+}
+_FALLBACK = "cp1252"
+_NOTE = f"the text is not UTF-8 and was read as {_FALLBACK}; name the encoding if letters are wrong"
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")  # not in texts
 _LONGEST_CELL = 2**27
-
-_WITH_COMMA = r"^\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*$"
-_THOUSANDS = r"^\s*[+-]?[0-9]{1,3},[0-9]{3}\s*$"
 _WITH_POINT = r"^\s*[+-]?[0-9]*\.[0-9]+\s*$"
 _SEPARATOR = re.compile(rb'"?sep=([\t -~])"?\r?\n')
 _SAMPLE = 1000  # rows in which numbers with decimal points are searched
+
+
+def split_ending(path: str | os.PathLike[str]) -> tuple[str, str | None]:
+    """Return the ending of a name in lower case, and the compression if another one follows.
+
+    >>> split_ending("cars.CSV"), split_ending("cars.csv.zst")
+    (('.csv', None), ('.csv', 'zstd'))
+    """
+    stem, ending = os.path.splitext(os.fspath(path).lower())
+    packed = COMPRESSIONS.get(ending)
+    return os.path.splitext(stem)[1] if packed else ending, packed
+
+
+def largest_result(size: int) -> int:
+    """Return how many bytes a compressed file of some size may contain."""
+    return max(_SMALL, _FACTOR * size)
+
+
+def unpack(data: bytes) -> bytes:
+    """Decompress data once if it is compressed.
+
+    Raises
+    ------
+    ValueError
+        If the data are damaged or incomplete, or grow to more than 1 GB and 200 times their size.
+    """
+    kind = next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), None)
+    if kind is None:
+        return data
+    source: Any = pa.BufferReader(data)
+    limit, unpacked = largest_result(len(data)), bytearray()
+    try:
+        stream = lzma.open(source) if kind == "xz" else pa.CompressedInputStream(source, kind)
+        while len(unpacked) <= limit and (part := stream.read(_BLOCK)):
+            unpacked += part
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        raise ValueError(f"damaged or incomplete {kind} data: {error}") from None
+    if len(unpacked) > limit:
+        raise ValueError(f"expected at most {limit} unpacked bytes, got more; unpack it first")
+    return bytes(unpacked)
+
+
+def open_packed(target: Any, kind: str | None) -> Any:
+    """Return a context that compresses what is written to it into a binary file."""
+    if kind == "xz":
+        return lzma.open(target, "wb")
+    return nullcontext(target) if kind is None else pa.output_stream(target, compression=kind)
+
+
+def decode_text(data: bytes, encoding: str | None = None) -> tuple[bytes, str, list[str]]:
+    """Return text in UTF-8 without a byte order mark, its encoding, and a note if that is a guess.
+
+    Parameters
+    ----------
+    data : bytes
+    encoding : str, optional
+        By default that of the byte order mark, or UTF-8. Single-byte text that is not UTF-8 is read
+        as cp1252.
+
+    Raises
+    ------
+    ValueError
+        If the encoding is unknown, or the data are not such a text; the message names the line.
+    """
+    marked = [name for name, marks in _BYTE_ORDER_MARKS.items() if data.startswith(marks)]
+    chosen = encoding or (marked[0] if marked else "utf-8")
+    notes = []
+    try:
+        codec = codecs.lookup(chosen).name
+        if b"\0" in data and not codec.startswith(("utf-16", "utf-32")):
+            line = data.count(b"\n", 0, data.index(b"\0")) + 1
+            raise ValueError(f"line {line}: expected text, got a NUL byte: not a text file")
+        text = data.decode(chosen)
+    except UnicodeDecodeError as error:
+        if encoding is not None or marked or not _may_be_single_byte(data, error):
+            place = min(error.start, len(data) - 1)
+            line = data.count(b"\n", 0, place) + 1
+            got = f"the byte {data[place]:#04x}; try another encoding, such as {_FALLBACK}"
+            raise invalid(f"line {line}", f"text in {chosen.upper()}", got) from None
+        text, codec, notes = data.decode(_FALLBACK), _FALLBACK, [_NOTE]
+    except (LookupError, TypeError):
+        raise invalid("encoding", "a text encoding that Python supports", repr(encoding)) from None
+    plain = data if codec == "utf-8" else text.encode("utf-8", "replace")
+    plain = plain.removeprefix(codecs.BOM_UTF8)
+    if not plain or plain.isspace():
+        raise ValueError("the file is empty")
+    return plain, codec, notes
+
+
+def _may_be_single_byte(data: bytes, error: UnicodeDecodeError) -> bool:
+    """Return whether text that is not UTF-8 looks like cp1252 instead of damaged UTF-8."""
+    if error.reason == "unexpected end of data" or _CONTROL.search(data):
+        return False
+    if data.decode(_FALLBACK, "ignore").encode(_FALLBACK) != data:  # five bytes have no meaning
+        return False
+    right = data.decode("utf-8", "ignore")
+    n_right = len(right) - len(right.encode("ascii", "ignore"))
+    n_wrong = data.decode("utf-8", "replace").count("\ufffd") - right.count("\ufffd")
+    return n_right < n_wrong
 
 
 def parse_delimited(data: bytes, delimiter: str | None) -> tuple[Any, str]:
@@ -38,8 +160,8 @@ def parse_delimited(data: bytes, delimiter: str | None) -> tuple[Any, str]:
     ValueError
         If the header has no names, a row has more or fewer cells, or a quote is never closed.
     """
-    if found := _SEPARATOR.match(data):  # Excel's first line; a blank one keeps the line numbers
-        delimiter, data = delimiter or found[1].decode(), b"\n" + data[found.end() :]
+    if first := _SEPARATOR.match(data):  # Excel's first line; a blank one keeps the line numbers
+        delimiter, data = delimiter or first[1].decode(), b"\n" + data[first.end() :]
     delimiter, names = _header(data, delimiter)
     try:
         table = _texts(data, delimiter, names)
@@ -51,22 +173,21 @@ def parse_delimited(data: bytes, delimiter: str | None) -> tuple[Any, str]:
         if data.count(b"\n") + data.count(b"\r") <= 1:
             return pa.table({name: pa.array([], pa.string()) for name in names}), delimiter
         raise ValueError(f"not a valid table: {str(error).splitlines()[0]}") from None
-    if _may_be_open(table, data):
+    # An unclosed quote makes the rest of the file one cell.
+    last = str(table.column(table.num_columns - 1)[-1]) if table.num_rows else ""
+    if b'"' in data and ("\n" in last or "\r" in last or data.count(b'"') % 2):
         _locate(data, delimiter)
     return table, delimiter
 
 
 def _texts(data: bytes, delimiter: str, names: list[str]) -> Any:
     """Parse all columns in `names` as texts; Arrow infers the types of any others."""
+    types = dict.fromkeys(names, pa.string())
     return arrow_csv.read_csv(
         pa.BufferReader(data),
-        read_options=arrow_csv.ReadOptions(block_size=_BLOCK),
-        parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        convert_options=arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()),
-            null_values=[""],
-            strings_can_be_null=True,
-        ),
+        arrow_csv.ReadOptions(block_size=_BLOCK),
+        arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        arrow_csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True),
     )
 
 
@@ -75,38 +196,21 @@ def _header(data: bytes, delimiter: str | None) -> tuple[str, list[str]]:
 
     Delimiters that split the first row into as many cells come first.
     """
-    best: tuple[str, list[str]] = (delimiter or ",", [])
-    most = (False, 0)
+    best, most = (delimiter or ",", list[str]()), (False, 0)
     for candidate in (delimiter,) if delimiter else DELIMITERS:
-        records = filter(None, csv.reader(_lines(data), delimiter=candidate))
-        try:
+        names, row = list[str](), list[str]()
+        with suppress(csv.Error):  # a cell is too long
+            records = filter(None, csv.reader(_lines(data), delimiter=candidate))
             names = next(records, [])
-        except csv.Error:
-            continue
-        rank = (len(names) > 1 and len(names) == _width(records), len(names))
+            row = next(records, [])
+        rank = (1 < len(names) == len(row), len(names))
         if rank > most:
             best, most = (candidate, names), rank
     return best
 
 
-def _width(records: Any) -> int:
-    """Return the number of cells of the next record, 0 if there is none or it is too long."""
-    try:
-        return len(next(records, []))
-    except csv.Error:
-        return 0
-
-
 def _lines(data: bytes) -> Any:
     return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
-
-
-def _may_be_open(table: Any, data: bytes) -> bool:
-    """Return whether a quote may be unclosed, so that the rest of the file is one cell."""
-    if b'"' not in data or not table.num_rows:
-        return False
-    last = table.column(table.num_columns - 1)[-1].as_py() or ""
-    return "\n" in last or "\r" in last or data.count(b'"') % 2 == 1
 
 
 def _locate(data: bytes, delimiter: str) -> None:
@@ -118,14 +222,12 @@ def _locate(data: bytes, delimiter: str) -> None:
         for record in records:
             expected = expected or len(record)
             if record and len(record) != expected:
-                raise ValueError(
-                    f"line {begin}: expected {expected} cells, as in the header, got "
-                    f"{len(record)}: {shorten(delimiter.join(record))!r}"
-                )
+                got = f"{len(record)}: {shorten(delimiter.join(record))!r}"
+                raise invalid(f"line {begin}", f"{expected} cells, as in the header", got)
             begin = records.line_num + 1
     except csv.Error as error:
         what = "an unclosed quote" if "end of data" in str(error) else str(error)
-        raise ValueError(f"line {begin}: expected cells, got {what}") from None
+        raise invalid(f"line {begin}", "cells", what) from None
     finally:
         csv.field_size_limit(before)
 
@@ -139,15 +241,9 @@ def find_decimal(table: Any, delimiter: str) -> str:
     """
     if delimiter == ",":  # a comma in quotes separates thousands
         return "."
-    if any(map(_has_commas, table.columns)):
-        return ","
+    for n_texts, commas, points in map(count_marked, table.columns):
+        if n_texts == commas > points:
+            return ","
     sample = table.slice(0, _SAMPLE)
     points = any(pc.any(pc.match_substring_regex(c, _WITH_POINT)).as_py() for c in sample.columns)
     return "," if delimiter == ";" and not points else "."
-
-
-def _has_commas(column: Any) -> bool:
-    """Return whether the commas of a column are decimal commas, not between thousands."""
-    found = column.filter(pc.match_substring(column, ","))
-    decimal = len(found) > 0 and pc.all(pc.match_substring_regex(found, _WITH_COMMA)).as_py()
-    return bool(decimal and not pc.all(pc.match_substring_regex(found, _THOUSANDS)).as_py())

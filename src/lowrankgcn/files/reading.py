@@ -18,9 +18,8 @@ import glob
 import os
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, final, get_args
 
@@ -31,10 +30,14 @@ import pyarrow.parquet as pq
 from lowrankgcn._format import plural
 from lowrankgcn._validation import choice, invalid
 from lowrankgcn.exceptions import prefix_errors
-from lowrankgcn.files.decoding import COMPRESSIONS, decode_text, unpack
-from lowrankgcn.files.delimited import find_decimal, parse_delimited
-from lowrankgcn.files.excel import parse_excel
-from lowrankgcn.files.records import parse_json
+from lowrankgcn.files.delimited import (
+    decode_text,
+    find_decimal,
+    parse_delimited,
+    split_ending,
+    unpack,
+)
+from lowrankgcn.files.records import parse_excel, parse_json
 
 Format = Literal["csv", "tsv", "jsonl", "json", "parquet", "arrow", "excel"]
 
@@ -199,115 +202,96 @@ def read_file(
         if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
             raise invalid("delimiter", "one ASCII character", repr(delimiter))
     paths, name = _find_files(path)
-    files = [_read(one, format, encoding, delimiter) for one in paths]
-    table = files[0].table if len(files) == 1 else _joined([file.table for file in files], paths)
+    files = []
+    for one in paths:
+        data = sys.stdin.buffer.read() if one == "-" else Path(one).read_bytes()
+        with prefix_errors("standard input" if one == "-" else one):
+            expected = format or SUFFIXES.get(split_ending(one)[0])
+            files.append(_parse(unpack(data), expected, encoding, delimiter))
+            _check(files[-1].frame)
+    tables = [file.frame for file in files]
     if decimal is None:
-        texts = [file for file in files if file.format in ("csv", "tsv")]
-        found = {find_decimal(file.table, file.delimiter) for file in texts}
-        decimal = max(found, default=".", key=".,".index)  # a comma also allows points
-    frame = table.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
-    notes = tuple(dict.fromkeys(note for file in files for note in file.notes))
-    known = tuple(Path(one) for one in paths if one != "-")
-    first = files[0]
-    return TableFile(
-        frame, first.format, name, first.delimiter, decimal, first.encoding, notes, known
+        marks = {find_decimal(file.frame, file.delimiter) for file in files if file.texts}
+        decimal = max(marks, default=".", key=".,".index)  # a comma also allows points
+    table = tables[0] if len(files) == 1 else _joined(tables, paths)
+    return replace(
+        files[0],
+        frame=table.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True),
+        name=name,
+        decimal=decimal,
+        notes=tuple(dict.fromkeys(note for file in files for note in file.notes)),
+        paths=tuple(Path(one) for one in paths if one != "-"),
     )
 
 
 def _find_files(path: Any) -> tuple[list[str], str]:
     """Return the files of a path, a pattern or several of them, and a name for all."""
     several = not isinstance(path, (str, os.PathLike))
-    given = [os.fspath(one) for one in path] if several else [os.fspath(path)]
-    found: list[str] = []
-    for one in given:
+    wanted = [os.fspath(one) for one in path] if several else [os.fspath(path)]
+    files: list[str] = []
+    for one in wanted:
         if os.path.exists(one) or one == "-":
-            found.append(one)
-        elif _URL.match(one):
+            files.append(one)
+            continue
+        if _URL.match(one):
             raise ValueError(f"{one}: expected a file, got a URL; download it first")
-        elif glob.has_magic(one):
-            matching = [f for f in sorted(glob.glob(one, recursive=True)) if os.path.isfile(f)]
-            if not matching:
-                raise FileNotFoundError(errno.ENOENT, "no file matches this pattern", one)
-            found += matching
-        else:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), one)
-    if not found:
+        matching = [f for f in sorted(glob.glob(one, recursive=True)) if os.path.isfile(f)]
+        if not matching:
+            pattern, absent = "no file matches this pattern", os.strerror(errno.ENOENT)
+            raise FileNotFoundError(errno.ENOENT, pattern if glob.has_magic(one) else absent, one)
+        files += matching
+    if not files:
         raise invalid("path", "at least one file", "none")
-    if len(given) > 1:
-        return found, f"{given[0]} and {plural(len(found) - 1, 'other file')}"
-    return found, "standard input" if given[0] == "-" else given[0]
-
-
-@dataclass(frozen=True, eq=False)
-class _File:
-    """An Arrow table and how it was written."""
-
-    table: Any
-    format: Format
-    delimiter: str = ","
-    encoding: str = "utf-8"
-    notes: tuple[str, ...] = ()
-
-
-def _read(path: str, format: Format | None, encoding: str | None, delimiter: str | None) -> Any:
-    data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-    with prefix_errors("standard input" if path == "-" else path):
-        stem, ending = os.path.splitext(path.lower())
-        ending = os.path.splitext(stem)[1] if ending in COMPRESSIONS else ending
-        file = _parse(unpack(data), format or SUFFIXES.get(ending), encoding, delimiter)
-        _check(file.table)
-        return file
+    if len(wanted) > 1:
+        return files, f"{wanted[0]} and {plural(len(files) - 1, 'other file')}"
+    return files, "standard input" if wanted[0] == "-" else wanted[0]
 
 
 def _parse(
     data: bytes, format: Format | None, encoding: str | None, delimiter: str | None
-) -> _File:
+) -> TableFile:
+    """Parse the bytes of a file; the result has an Arrow table in place of a frame."""
     if not data or data.isspace():
         raise ValueError("the file is empty")
     for start, meaning in _OTHERS.items():
         if data.startswith(start):
             raise ValueError(f"expected a table, got {meaning}")
-    magic = next((kind for start, kind in _MAGIC.items() if data.startswith(start)), None)
-    format = magic or format
+    format = next((kind for start, kind in _MAGIC.items() if data.startswith(start)), format)
     if format in _BINARY:
-        for option, given in (("encoding", encoding), ("delimiter", delimiter)):
-            if given is not None:
+        for option, value in (("encoding", encoding), ("delimiter", delimiter)):
+            if value is not None:
                 raise ValueError(f"{option}: only for text, got {_BINARY[format]} data")
-        return _parse_binary(data, format)
-    text, encoding, note = decode_text(data, encoding)
-    notes = () if note is None else (note,)
+        table, notes = parse_excel(data) if format == "excel" else (_parse_arrow(data, format), [])
+        return TableFile(table, format, "", notes=tuple(notes))
+    text, encoding, notes = decode_text(data, encoding)
     if format is None and delimiter is None and text.lstrip()[:2] in (b'{"', b"[{"):
         format = "jsonl"
     if format in ("json", "jsonl"):
-        return _File(parse_json(text), format, ",", encoding, notes)
+        return TableFile(parse_json(text), format, "", encoding=encoding, notes=tuple(notes))
     table, delimiter = parse_delimited(text, delimiter or ("\t" if format == "tsv" else None))
     format = format or ("tsv" if delimiter == "\t" else "csv")
-    return _File(table, format, delimiter, encoding, notes)
+    return TableFile(table, format, "", delimiter, encoding=encoding, notes=tuple(notes))
 
 
-def _parse_binary(data: bytes, format: Format) -> _File:
-    if format == "excel":
-        table, found = parse_excel(data)
-        return _File(table, format, notes=tuple(found))
+def _parse_arrow(data: bytes, format: Format) -> Any:
     source = pa.BufferReader(data)
     try:
         if format == "parquet":
             table = pq.ParquetFile(source).read()
-        elif data.startswith(b"ARROW1"):
-            table = pa.ipc.open_file(source).read_all()
         else:
-            table = pa.ipc.open_stream(source).read_all()
+            is_file = data.startswith(b"ARROW1")
+            table = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(source).read_all()
         table.validate(full=True)  # Arrow data are used as they are in the file
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         reason = str(error).strip().splitlines()[0].removeprefix(_ARROW)
         raise ValueError(f"not a valid {_BINARY[format]} file: {reason}") from None
-    return _File(table.replace_schema_metadata(None), format)  # pandas would parse it
+    return table.replace_schema_metadata(None)  # pandas would parse it
 
 
 def _joined(tables: list[Any], paths: list[str]) -> Any:
     """Return the rows of all tables, with the columns in the order of the first one."""
     names, schema = tables[0].column_names, tables[0].schema
-    for table, path in zip(tables, paths, strict=True):
+    for table, path in zip(tables[1:], paths[1:], strict=True):
         missing = [name for name in names if name not in table.column_names]
         extra = [name for name in table.column_names if name not in names]
         if missing or extra:
@@ -319,15 +303,15 @@ def _joined(tables: list[Any], paths: list[str]) -> Any:
             reason = str(error).splitlines()[0].removeprefix("Unable to merge: ")
             got = f"others: {reason}; convert the files to one type"
             raise invalid(path, f"the types of {paths[0]}", got) from None
-    ordered = [table.select(names) for table in tables]
-    return pa.concat_tables(ordered, promote_options="permissive")
+    return pa.concat_tables([t.select(names) for t in tables], promote_options="permissive")
 
 
 def _check(table: Any) -> None:
     """Raise ValueError unless the table has rows, plain cells and unique column names."""
-    repeated = [name for name, count in Counter(table.column_names).items() if count > 1]
-    if repeated:
-        raise ValueError(f"expected unique column names, got several columns named {repeated[0]!r}")
+    names = table.column_names
+    if len(set(names)) < len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"expected unique column names, got several columns named {repeated!r}")
     for field in table.schema:
         if pa.types.is_nested(field.type):
             raise invalid(f"column {field.name!r}", "one value per cell", field.type)

@@ -1,4 +1,4 @@
-r"""Tables in JSON: one object per line, or one array of objects.
+r"""Tables as records: JSON (one object per line, or one array of objects), and Excel workbooks.
 
 >>> table = parse_json(b'{"size": 1.5, "kind": "a"}\n{"size": 2}\n')
 >>> table.to_pydict()
@@ -8,9 +8,14 @@ r"""Tables in JSON: one object per line, or one array of objects.
 from __future__ import annotations
 
 import datetime
+import io
 import json
+import re
+import warnings
+import zipfile
 from collections.abc import Iterator
-from itertools import islice
+from contextlib import suppress
+from itertools import islice, zip_longest
 from typing import Any
 
 import pyarrow as pa
@@ -18,12 +23,29 @@ import pyarrow.compute as pc
 from pyarrow import json as arrow_json
 
 from lowrankgcn._format import shorten
+from lowrankgcn._validation import invalid
+from lowrankgcn.files.delimited import largest_result
 
 # Keys that differ between records would fill the memory with missing cells.
 _MOST_CELLS, _LARGEST_FACTOR = 2**28, 20
 _ROWS = 10_000  # written at a time
 _SAMPLE = 1000  # records whose keys are counted before all are read
 _BLOCK = 2**24  # Arrow requires a record to fit into one block
+
+_WITHOUT_OPENPYXL = "Excel workbooks need openpyxl: pip install 'lowrankgcn[excel]'"
+
+_MOST_ROWS, _MOST_COLUMNS, _LONGEST_TEXT = 1_048_576, 16_384, 32_767
+_ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"}
+_DECLARATION = b"<!DOCTYPE"  # never in a workbook; entities could grow without bound
+# Formula cells without a value; that of a text formula may be an empty text.
+_LOST = re.compile(
+    rb"<(?:\w+:)?c\b(?![^>]*\bt=.str.)[^>]*>\s*<(?:\w+:)?f\b[^>]*(?:/>|>[^<]*</(?:\w+:)?f>)\s*"
+    rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</|</(?:\w+:)?c>)"
+)
+_EXACT = 10**15  # Excel shows and keeps fifteen digits
+_FIRST_DAY = datetime.datetime(1900, 3, 1)  # Excel counts a 29 February 1900
+_UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")  # not in XML
+_ADVICE = "write CSV or Parquet"
 
 
 def parse_json(data: bytes) -> Any:
@@ -37,33 +59,8 @@ def parse_json(data: bytes) -> Any:
         If the text is not JSON lines and not an array, a record is not an object, or a value is a
         list or an object; the message names the line or the record.
     """
-    table = _read_lines(data)
-    return _read_records(data) if table is None else table
-
-
-def _read_lines(data: bytes) -> Any:
-    """Read lines with Arrow, which is fast; return None if they are not plain records."""
-    if data.lstrip()[:1] != b"{":
-        return None
-    try:
-        sample = [record for _, record in islice(_records(data), _SAMPLE)]
-        if len({name for record in sample for name in record}) > _LARGEST_FACTOR * len(sample[0]):
-            return None
-        options = arrow_json.ReadOptions(block_size=_BLOCK)
-        table = arrow_json.read_json(pa.BufferReader(data), options)
-        if any(map(pa.types.is_nested, table.schema.types)):
-            return None
-        # Arrow takes texts such as dates for times: they stay as spelled.
-        texts = [(f.name, pa.string()) for f in table.schema if pa.types.is_timestamp(f.type)]
-        if texts:
-            parsing = arrow_json.ParseOptions(explicit_schema=pa.schema(texts))
-            table = arrow_json.read_json(pa.BufferReader(data), options, parsing)
+    if data.lstrip()[:1] == b"{" and (table := _read_lines(data)) is not None:
         return table
-    except (pa.ArrowException, ValueError, TypeError):
-        return None
-
-
-def _read_records(data: bytes) -> Any:
     records, n_values = [], 0
     for place, record in _records(data):
         if not isinstance(record, dict):
@@ -73,15 +70,30 @@ def _read_records(data: bytes) -> Any:
         n_values += len(record)
         for name, value in record.items():
             if isinstance(value, (dict, list)):
-                raise ValueError(
-                    f"{place}: column {name!r}: expected one value per cell, got "
-                    f"{shorten(json.dumps(value))}; give every value a key of its own"
-                )
+                got = f"{shorten(json.dumps(value))}; give every value a key of its own"
+                raise invalid(f"{place}: column {name!r}", "one value per cell", got)
     names = dict.fromkeys(name for record in records for name in record)
     if len(names) * len(records) > max(_MOST_CELLS, _LARGEST_FACTOR * n_values):
         raise ValueError(f"expected records with the same keys, got {len(names)} different keys")
     columns = {name: as_column([record.get(name) for record in records]) for name in names}
     return pa.table({as_text(name): column for name, column in columns.items()})
+
+
+def _read_lines(data: bytes) -> Any:
+    """Read lines with Arrow, which is fast; return None if they are not plain records."""
+    with suppress(pa.ArrowException, ValueError, TypeError):
+        sample = [set(record) for _, record in islice(_records(data), _SAMPLE)]
+        if len(set[str]().union(*sample)) > _LARGEST_FACTOR * len(sample[0]):
+            return None
+        options = arrow_json.ReadOptions(block_size=_BLOCK)
+        table = arrow_json.read_json(pa.BufferReader(data), options)
+        # Arrow takes texts such as dates for times: they stay as spelled.
+        texts = [(f.name, pa.string()) for f in table.schema if pa.types.is_timestamp(f.type)]
+        if texts:
+            parsing = arrow_json.ParseOptions(explicit_schema=pa.schema(texts))
+            table = arrow_json.read_json(pa.BufferReader(data), options, parsing)
+        return None if any(map(pa.types.is_nested, table.schema.types)) else table
+    return None
 
 
 def _records(data: bytes) -> Iterator[tuple[str, Any]]:
@@ -148,11 +160,136 @@ def write_json(table: Any, sink: Any, *, lines: bool) -> None:
     """Write an Arrow table to a binary file: one record per line, or an array of such lines."""
     encode = json.JSONEncoder(ensure_ascii=False, default=as_text).encode
     begin, between, end = (b"", b"\n", b"\n") if lines else (b"[\n", b",\n", b"\n]\n")
-    names = table.column_names
-    rows = zip(*(python_values(table[name]) for name in names), strict=True)
-    separator = begin
-    while chunk := list(islice(rows, _ROWS)):
-        records = (encode(dict(zip(names, row, strict=True))).encode() for row in chunk)
-        sink.write(separator + between.join(records))
-        separator = between
+    rows = zip(*map(python_values, table.columns), strict=True)
+    records = (encode(dict(zip(table.column_names, row, strict=True))).encode() for row in rows)
+    while chunk := list(islice(records, _ROWS)):
+        sink.write(begin + between.join(chunk))
+        begin = between
     sink.write(end)
+
+
+def _openpyxl() -> Any:
+    try:
+        import openpyxl
+    except ImportError:
+        raise ValueError(_WITHOUT_OPENPYXL) from None
+    return openpyxl
+
+
+def parse_excel(data: bytes) -> tuple[Any, list[str]]:
+    """Parse the first sheet of a workbook as an Arrow table; also return notes.
+
+    The first row that is not empty holds the column names. Formulas have the values that were saved
+    with them. Errors such as #DIV/0! are missing cells.
+
+    Raises
+    ------
+    ValueError
+        If openpyxl is not installed, or the data are not a workbook, or are damaged.
+    """
+    load_workbook = _openpyxl().load_workbook
+    try:
+        with warnings.catch_warnings(), zipfile.ZipFile(io.BytesIO(data)) as archive:
+            warnings.simplefilter("ignore")  # about formats and extensions, not about cells
+            _check_archive(archive, largest_result(len(data)))
+            book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+            sheet, *others = book.worksheets
+            names, *rows = list(_rows(sheet)) or [[]]
+            path = getattr(sheet, "_worksheet_path", "")
+            n_lost = len(_LOST.findall(archive.read(path))) if path in archive.namelist() else 0
+    except Exception as error:  # zipfile and openpyxl raise errors of many types for damaged files
+        raise ValueError(f"not a valid Excel workbook: {error or type(error).__name__}") from None
+    n_errors = sum(value in _ERRORS for row in rows for value in row if isinstance(value, str))
+    titles = ", ".join(repr(other.title) for other in others)
+    advice = "open and save the file in Excel"
+    notes = {
+        f"sheet {sheet.title!r} was read; the workbook also has {titles}": len(others),
+        f"cells with errors such as #N/A, taken as missing: {n_errors}": n_errors,
+        f"formulas without a stored result, taken as missing: {n_lost}; {advice}": n_lost,
+    }
+    table = []
+    for name, *cells in zip_longest(names, *rows):
+        cells = [None if isinstance(c, str) and (not c or c in _ERRORS) else c for c in cells]
+        if name not in (None, "") or any(cell is not None for cell in cells):
+            table.append(("" if name is None else as_text(name), as_days(as_column(cells))))
+    kept = [name for name, _ in table]
+    if (len(names) == 1 < len(kept)) or kept.count("") > 1:
+        named = ", ".join(map(repr, filter(None, kept)))
+        raise ValueError(
+            "expected a name for every column in the first row that is not empty, got "
+            f"{shorten(named)} for {len(kept)} columns; delete the rows above the column names"
+        )
+    columns = [column for _, column in table]
+    return pa.table(columns, names=kept), [note for note, count in notes.items() if count]
+
+
+def _check_archive(archive: zipfile.ZipFile, limit: int) -> None:
+    """Refuse an archive that is no workbook, has entities, or unpacks to more than `limit`."""
+    if "xl/workbook.xml" not in archive.namelist():
+        raise ValueError("another zip archive; unpack it")
+    if sum(part.file_size for part in archive.infolist()) > limit:
+        raise ValueError(f"expected at most {limit} bytes in the workbook, got more")
+    for name in archive.namelist():
+        if _DECLARATION in archive.read(name).replace(b"\0", b""):
+            raise ValueError(f"a declaration in {name}")
+
+
+def _rows(sheet: Any) -> Iterator[list[Any]]:
+    """Yield rows that are not empty, without the empty cells at their ends."""
+    sheet.reset_dimensions()  # they may be wrong
+    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+        if number > _MOST_ROWS:
+            raise ValueError(f"expected at most {_MOST_ROWS} rows, got more")
+        cells = list(row)
+        while cells and cells[-1] in (None, ""):
+            cells.pop()
+        if cells:
+            yield cells
+
+
+def write_excel(table: Any, sink: Any) -> None:
+    """Write an Arrow table as the only sheet of a workbook; texts are never formulas.
+
+    Raises
+    ------
+    ValueError
+        If openpyxl is not installed, or a workbook cannot hold the table: too many rows or columns,
+        too long texts, control characters.
+    """
+    openpyxl = _openpyxl()
+    if table.num_rows >= _MOST_ROWS or table.num_columns > _MOST_COLUMNS:
+        expected = f"at most {_MOST_ROWS} rows and {_MOST_COLUMNS} columns in a workbook"
+        got = f"{table.num_rows + 1} and {table.num_columns}"
+        raise ValueError(f"expected {expected}, got {got}; {_ADVICE}")
+    columns = [
+        [name, *(v if _keeps(v) else as_text(v) for v in python_values(table[name]))]
+        for name in table.column_names
+    ]
+    for text in (cell for column in columns for cell in column if isinstance(cell, str)):
+        if len(text) > _LONGEST_TEXT or _UNWRITABLE.search(text):
+            expected = f"texts of at most {_LONGEST_TEXT} characters without control characters"
+            raise ValueError(f"expected {expected} in a workbook, got another text; {_ADVICE}")
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("table")
+
+    def cell_of(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        cell = openpyxl.cell.WriteOnlyCell(sheet, value)
+        cell.data_type = "s"  # openpyxl takes "=1+1" for a formula and "#N/A" for an error
+        return cell
+
+    for row in zip(*columns, strict=True):
+        sheet.append([cell_of(value) for value in row])
+    buffer = io.BytesIO()  # a full disk would leave an archive that cannot be closed
+    book.save(buffer)
+    sink.write(buffer.getvalue())
+
+
+def _keeps(value: Any) -> bool:
+    """Return whether Excel keeps a value; others are written as texts."""
+    if isinstance(value, datetime.datetime):
+        return value.tzinfo is None and value >= _FIRST_DAY
+    if isinstance(value, datetime.date):
+        return value >= _FIRST_DAY.date()
+    return not isinstance(value, bytes) and not (isinstance(value, int) and abs(value) >= _EXACT)

@@ -86,34 +86,29 @@ class RowMatcher:
         place: dict[Any, int | None] = {**rest, **moved}
         deleted = sum(row is None for row in place.values())
         edited = 0 if moved else len({row for row, _ in lost if row < n} - unmoved)
-        notes = [
-            f"{text}: {count}"
-            for text, count in (
-                ("labels that moved with their rows", len(moved)),
-                ("labels that are left out because their rows are gone", deleted),
-                (f"labels of rows whose cells have changed since ({_ADVICE})", edited),
-            )
-            if count
-        ]
+        counts = {
+            "labels that moved with their rows": len(moved),
+            "labels that are left out because their rows are gone": deleted,
+            f"labels of rows whose cells have changed since ({_ADVICE})": edited,
+        }
+        notes = [f"{text}: {count}" for text, count in counts.items() if count]
         return [place.get(entry, entry[0]) for entry in zip(rows, hashes, strict=True)], notes
 
 
 def _hashes(cells: pa.Table) -> list[str]:
     """Return a hash of each row. Journals contain these hashes, so they must not change."""
     texts = [_texts(column.combine_chunks()) for column in cells.columns]
-    separator = pa.scalar("\x1f", pa.large_string())
-    rows = pc.binary_join_element_wise(*texts, separator).to_pylist()
+    rows = pc.binary_join_element_wise(*texts, pa.scalar("\x1f", pa.large_string())).to_pylist()
     return [blake2b(row.encode(), digest_size=6).hexdigest() for row in rows]
 
 
 def _texts(column: Any) -> pa.Array:
     """Return the cells of a column as texts; each distinct cell is read once."""
-    places = None
-    if not pa.types.is_nested(column.type):
-        coded = column.dictionary_encode()
-        column, places = coded.dictionary, coded.indices
-    texts = pa.array([_text(cell) for cell in column.to_pylist()], pa.large_string())
-    return texts if places is None else texts.take(places).fill_null("")
+    if pa.types.is_nested(column.type):
+        return pa.array(map(_text, column.to_pylist()), pa.large_string())
+    coded = column.dictionary_encode()
+    texts = pa.array(map(_text, coded.dictionary.to_pylist()), pa.large_string())
+    return texts.take(coded.indices).fill_null("")
 
 
 def _text(cell: Any) -> str:

@@ -14,6 +14,7 @@ import csv
 import io
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 import pandas as pd
@@ -23,11 +24,11 @@ import pyarrow.parquet as pq
 
 from lowrankgcn._atomic import is_stream, replacing
 from lowrankgcn._validation import invalid
-from lowrankgcn.files.decoding import COMPRESSIONS, compression_of, open_packed
-from lowrankgcn.files.excel import write_excel
+from lowrankgcn.files.delimited import COMPRESSIONS, open_packed, split_ending
 from lowrankgcn.files.reading import SUFFIXES, Format, TableFile
-from lowrankgcn.files.records import as_days, write_json
-from lowrankgcn.tables.texts import FileColumn
+from lowrankgcn.files.records import as_days, write_excel, write_json
+from lowrankgcn.tables import Cells
+from lowrankgcn.tables.texts import TextColumn
 
 _TEXT: tuple[Format, ...] = ("csv", "tsv", "jsonl", "json")
 _LONG_INTEGER = r"^\s*[+-]?[0-9]{16,}\s*$"  # floats have fewer digits
@@ -53,15 +54,14 @@ def output_format(path: str | os.PathLike[str]) -> Format | None:
     """
     if os.fspath(path) == "-" or os.fspath(path).startswith("/dev/") or is_stream(path):
         return None
-    packed = compression_of(path) is not None
-    stem, ending = os.path.splitext(os.path.basename(path))
-    format = SUFFIXES.get(os.path.splitext(stem)[1].lower() if packed else ending.lower())
+    ending, packed = split_ending(path)
+    format = SUFFIXES.get(ending)
     if format is None or (packed and format not in _TEXT):
         texts = ", ".join(f".csv{one}" for one in COMPRESSIONS)
-        expected = (
-            f"a name that ends in {', '.join(SUFFIXES)}, or, compressed, in {texts} and the like"
+        expected = f"{', '.join(SUFFIXES)}, or, compressed, in {texts} and the like"
+        raise invalid(
+            os.fspath(path), f"a name that ends in {expected}", repr(os.path.splitext(path)[1])
         )
-        raise invalid(os.fspath(path), expected, repr(ending))
     return format
 
 
@@ -115,7 +115,7 @@ def write_file(
         format = format if format in ("csv", "tsv") else "jsonl" if "json" in format else "csv"
     if os.fspath(path) != "-":
         with replacing(path) as temporary:
-            with open(temporary, "wb") as file, open_packed(file, compression_of(path)) as sink:
+            with open(temporary, "wb") as file, open_packed(file, split_ending(path)[1]) as sink:
                 _write(frame, sink, format, like)
         return
     sink = io.BytesIO()
@@ -132,15 +132,14 @@ def _write(frame: pd.DataFrame, sink: Any, format: Format, like: TableFile | Non
         delimiter = "\t" if format == "tsv" else ";" if decimal == "," else ","
         if like is not None and like.format == format:
             delimiter = like.delimiter
-        options = {"index": False, "lineterminator": "\n", "encoding": "utf-8"}
         # Python's writer leaves a carriage return without quotes, which would end the line.
         quoting = csv.QUOTE_ALL if _has_returns(frame) else csv.QUOTE_MINIMAL
-        frame.to_csv(sink, sep=delimiter, decimal=decimal, quoting=quoting, **options)
+        style: Any = {"decimal": decimal, "quoting": quoting, "lineterminator": "\n"}
+        frame.to_csv(sink, sep=delimiter, index=False, encoding="utf-8", **style)
         return
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
     if like is not None and like.texts:
-        columns = [_typed(column, decimal) for column in table.columns]
-        table = pa.table(columns, names=table.column_names)
+        table = pa.table([_typed(c, decimal) for c in table.columns], names=table.column_names)
     if format == "parquet":
         pq.write_table(table, sink)
     elif format == "arrow":
@@ -153,27 +152,23 @@ def _write(frame: pd.DataFrame, sink: Any, format: Format, like: TableFile | Non
 
 
 def _has_returns(frame: pd.DataFrame) -> bool:
-    if any("\r" in str(name) for name in frame.columns):
-        return True
     others = [column for _, column in frame.select_dtypes(exclude=["number", "bool"]).items()]
     texts = [c if pd.api.types.is_string_dtype(c) else c.astype(str) for c in others]
-    return any(column.str.contains("\r", regex=False).any() for column in texts)
+    returns = (column.str.contains("\r", regex=False).any() for column in texts)
+    return any("\r" in str(name) for name in frame.columns) or any(returns)
 
 
 def _typed(column: Any, decimal: str) -> Any:
     """Return texts as numbers or dates if all of them are, without doubt and without loss."""
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
-    try:
-        cells = FileColumn.read(column, decimal)
-        kind = cells.kind
-    except ValueError:  # infinite numbers
-        return column
-    ambiguous = cells.dates is not None and cells.dates.ambiguous
-    if kind == "category" or cells.formatted or ambiguous:
-        return column
-    long = pc.match_substring_regex(cells.cells.values, _LONG_INTEGER)
-    if kind == "number" and not cells.whole and pc.any(long).as_py():
-        return column
-    array = pa.array(cells.typed.numbers, mask=cells.typed.missing)
-    return array if kind == "number" else as_days(array.cast(pa.timestamp("us")))
+    texts = TextColumn(Cells.read(column, ""), decimal)
+    with suppress(ValueError):  # infinite numbers
+        if texts.kind == "date" and not texts.dates.ambiguous:
+            times = pa.array(texts.typed.numbers, mask=texts.typed.missing)
+            return as_days(times.cast(pa.timestamp("us")))
+        if texts.kind == "number" and texts.numbers[1:] == ("plain", decimal):
+            long = pc.any(pc.match_substring_regex(texts.cells.values, _LONG_INTEGER)).as_py()
+            if texts.whole or not long:
+                return pa.array(texts.typed.numbers, mask=texts.typed.missing)
+    return column

@@ -26,7 +26,7 @@ import numpy as np
 from lowrankgcn._codec import saved
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
 from lowrankgcn.graphs import Graph
-from lowrankgcn.graphs.sparse_cross import NeighbourCross
+from lowrankgcn.graphs.cross_affinity import NeighbourCross
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import Eigenpairs, eigenpairs
 from lowrankgcn.spectral.extension import Extension

@@ -39,7 +39,7 @@ from lowrankgcn.gp.embedding import Embedding
 from lowrankgcn.gp.node_graph import NodeGraph, carries_features
 from lowrankgcn.gp.propagation import PROPAGATIONS
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
-from lowrankgcn.graphs.sparse_cross import TableCross
+from lowrankgcn.graphs.cross_affinity import TableCross
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.tables import FittedTable, Table

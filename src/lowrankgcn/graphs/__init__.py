@@ -5,10 +5,4 @@ from lowrankgcn.graphs.gaussian_graph import GaussianGraph
 from lowrankgcn.graphs.graph import Graph, GraphDescription
 from lowrankgcn.graphs.hypergraph import Hypergraph
 
-__all__ = [
-    "AdjacencyGraph",
-    "GaussianGraph",
-    "Graph",
-    "GraphDescription",
-    "Hypergraph",
-]
+__all__ = ["AdjacencyGraph", "GaussianGraph", "Graph", "GraphDescription", "Hypergraph"]

@@ -31,17 +31,21 @@ from lowrankgcn._validation import (
     positive_int,
     random_generator,
 )
-from lowrankgcn.graphs.components import matrix_components
-from lowrankgcn.graphs.cross_affinity import CrossAffinity, diagonal_factor
-from lowrankgcn.graphs.graph import Graph, RowKind, read_only
-from lowrankgcn.graphs.matrices import check_weights, csr_copy, weight_array
-from lowrankgcn.graphs.neighbours import (
-    LARGEST_SEED,
-    WEIGHTS,
-    NearestNeighbours,
-    NeighbourWeights,
+from lowrankgcn.graphs.cross_affinity import (
+    CrossAffinity,
+    NeighbourCross,
+    WeightCross,
+    diagonal_factor,
 )
-from lowrankgcn.graphs.sparse_cross import NeighbourCross, WeightCross
+from lowrankgcn.graphs.graph import Graph, RowKind
+from lowrankgcn.graphs.matrices import (
+    check_weights,
+    csr_copy,
+    matrix_components,
+    read_only,
+    weight_array,
+)
+from lowrankgcn.graphs.neighbours import LARGEST_SEED, WEIGHTS, NearestNeighbours, NeighbourWeights
 from lowrankgcn.operators import FloatArray, MatrixOperator
 from lowrankgcn.operators.affinity import Affinity
 

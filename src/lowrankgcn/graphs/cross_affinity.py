@@ -1,18 +1,57 @@
-"""The interface of all cross-affinities, and their normalisation."""
+"""Cross-affinities: normalised weights between new rows and the nodes of a graph.
+
+Points are joined by a Gaussian kernel, through landmarks or all points, or to their nearest
+neighbours; rows of a table or incidence matrix through common hyperedges; others by given weights.
+
+>>> import numpy as np
+>>> import lowrankgcn as lg
+>>> from lowrankgcn.spectral.extension import cross_affinity
+>>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
+>>> cross_affinity(L).product(np.array([[1, 1], [0, 0]]), np.eye(2)).round(4)
+array([[0.7071, 0.7071],
+       [0.    , 0.    ]])
+>>> points = np.random.default_rng(0).normal(size=(3000, 2))
+>>> L = lg.Laplacian(lg.GaussianGraph(points, bandwidth=2.0), tol=1e-3)
+>>> cross = cross_affinity(L)
+>>> type(cross).__name__, cross.product(np.zeros((4, 2)), np.ones((cross.n_columns, 1))).shape
+('LandmarkCross', (4, 1))
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from functools import cached_property, partial
+from typing import Annotated, Any, ClassVar, final
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowrankgcn._codec import NOT_SAVED
-from lowrankgcn._validation import invalid
-from lowrankgcn.operators import Factor, FloatArray, MatrixFactor
+from lowrankgcn._codec import NOT_SAVED, saved
+from lowrankgcn._parallel import (
+    chunks,
+    map_chunks,
+    single_threaded_blas,
+    single_threaded_blas_if_small,
+    worthwhile_threads,
+)
+from lowrankgcn._validation import MOST_NODES, expect_shape, finite_array, invalid, positive_int
+from lowrankgcn.graphs.matrices import binary_matrix, check_weights, csr_copy
+from lowrankgcn.graphs.neighbours import NearestNeighbours
+from lowrankgcn.operators import Factor, FloatArray, MatrixFactor, ScaledFactor
+from lowrankgcn.operators.codes import CodeFactor
+from lowrankgcn.operators.gaussian_sums import GEMM_RADIUS_SQUARED, PointCloud, gaussian_kernel
+from lowrankgcn.operators.landmarks import LandmarkFactor
+from lowrankgcn.tables import TableEncoder
+
+_BLOCK_ROWS = 64
+_TILE_COLUMNS = 8192
+_MISFIT_SAMPLE = 1000
+
+# Chosen by measurement with tol = 1e-3, where the worst direct weights fail from about here on;
+# the bound is more pessimistic with smaller tolerances and in more dimensions.
+_UNTRUSTED = 300.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -124,3 +163,310 @@ def node_scale(degrees: FloatArray) -> FloatArray:
 def diagonal_factor(degrees: FloatArray) -> MatrixFactor:
     """Return C = T as a sparse factor, for cross-affinities with one column per node."""
     return MatrixFactor(sp.csr_array(sp.diags_array(node_scale(degrees))))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GaussianCross(CrossAffinity):
+    """Points joined to fitted points by Gaussian weights."""
+
+    centre: Annotated[FloatArray, "D"]
+    bandwidth: float
+
+    @abstractmethod
+    def _block(self, U: FloatArray, Q: FloatArray) -> FloatArray:
+        """Return a(x) Q for few rows, in units of the bandwidth."""
+
+    def product(self, X: Any, Q: FloatArray) -> FloatArray:
+        """Return a(x) Q for all rows x of X, shape (q, c)."""
+        points = finite_array(X, "X", ndim=2)
+        if points.shape[1] != len(self.centre):
+            raise invalid("X", f"{len(self.centre)} columns", points.shape[1])
+        with np.errstate(over="ignore"):
+            U = (points - self.centre) / self.bandwidth
+        # Squares overflow beyond 1e150 bandwidths; weights are zero at such distances.
+        U = np.clip(U, -1e150, 1e150)
+        result = np.empty((len(U), Q.shape[1]))
+
+        def evaluate(start: int, stop: int) -> None:
+            result[start:stop] = self._block(U[start:stop], Q)
+
+        with single_threaded_blas():
+            threads = worthwhile_threads(len(U) * Q.size)
+            map_chunks(evaluate, len(U), _BLOCK_ROWS, n_threads=threads)
+        return result
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LandmarkCross(GaussianCross):
+    """Points, joined to the fitted points through m landmarks; its size does not depend on n.
+
+    The kernel of the fitted points is F Fᵀ with F = K(X, P) R⁻ᵀ and K(P, P) = R Rᵀ
+    (:mod:`lowrankgcn.operators.landmarks`). A new point has the row f(x) = K(x, P) R⁻ᵀ, weights
+    F f(x) and degree d(x) = f(x)ᵀ Fᵀ1; C = T F.
+
+    The landmarks are fitted points, so the degree is at least Σ_p K(x, p), which replaces d(x) if
+    that is smaller. The error of a weight is at most √(1 − ‖f(x)‖²) √(1 − ‖F_i‖²) (Cauchy–Schwarz
+    for the positive semidefinite remainder of the kernel). Far from all points, where the sum of
+    these bounds exceeds 300 d(x), weights could have any sign: there x gets the mixture
+    Σ_p K(x, p) K(p, ·) of the weights of the landmarks, scaled to the degree of x.
+
+    Notes
+    -----
+    O(q m (d + m)) time, O(m²) memory.
+
+    Measured on three clouds each of 5000 normal points, against eigenvectors extended by exact
+    weights: three standard deviations from the mean in the plane they differ by at most 3e-3
+    (tol = 1e-3) or 2e-6 (tol = 1e-6), at five by at most 0.3 or 2e-3. Where the mixture replaces
+    direct weights, it bounds the worst case rather than improving the typical one: relative
+    differences of 0.5 to 1, mostly because it is too small, with the right direction in two and
+    three dimensions (cosine above 0.5) but hardly in ten (0.3). Direct weights are off by up to 8
+    with tol = 1e-3, also in sign; with tol = 1e-6 or in ten dimensions most of them are still right
+    to a tenth there. Use another `method` if rows far outside of the fitted points matter.
+    """
+
+    landmarks: Annotated[FloatArray, "M D"]  # in units of the bandwidth
+    inverse_root: Annotated[FloatArray, "M M"]  # R⁻¹, lower triangular
+    column_sums: Annotated[FloatArray, "M"]  # Fᵀ1
+    misfit: float  # Σ √(1 − ‖F_i‖²) over the fitted points
+
+    @classmethod
+    def from_factor(
+        cls, cloud: PointCloud, factor: LandmarkFactor, degrees: FloatArray, loop_weight: float
+    ) -> LandmarkCross:
+        """Build the cross-affinity of a Gaussian graph that is summed through landmarks."""
+        n = factor.shape[0]
+        with single_threaded_blas_if_small(n):
+            column_sums = factor.transpose_product(np.ones(n))
+        return cls(
+            loop_weight=loop_weight,
+            columns=ScaledFactor(factor, node_scale(degrees)),
+            centre=cloud.centre,
+            bandwidth=cloud.bandwidth,
+            landmarks=np.ascontiguousarray(factor.landmarks),
+            inverse_root=np.ascontiguousarray(factor.inverse_root),
+            column_sums=column_sums,
+            misfit=_misfit(factor),
+        )
+
+    def __post_init__(self) -> None:
+        if np.triu(self.inverse_root, 1).any() or self.inverse_root.diagonal().min() <= 0:
+            raise invalid("inverse_root", "a lower triangle with diagonal > 0", "another matrix")
+
+    @property
+    def n_columns(self) -> int:
+        """Number of landmarks."""
+        return len(self.landmarks)
+
+    def _block(self, U: FloatArray, Q: FloatArray) -> FloatArray:
+        kernel = gaussian_kernel(U, self.landmarks)
+        rows = kernel @ self.inverse_root.T
+        degrees = np.maximum(rows @ self.column_sums, kernel.sum(axis=1))
+        rest = np.maximum(1.0 - (rows * rows).sum(axis=1), 0.0)
+        far = np.sqrt(rest) * self.misfit > _UNTRUSTED * degrees
+        if far.any():
+            mixture = kernel[far] @ self._landmark_rows
+            total = mixture @ self.column_sums
+            rows[far] = mixture * (degrees[far] / np.where(total > 0, total, 1.0))[:, None]
+        return normalised(rows, degrees, self.loop_weight) @ Q
+
+    @cached_property
+    def _landmark_rows(self) -> FloatArray:
+        """The rows f(p) of the landmarks, shape (m, m)."""
+        return np.asarray(gaussian_kernel(self.landmarks, self.landmarks) @ self.inverse_root.T)
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PointCross(GaussianCross):
+    """Points, joined to all fitted points by exact weights w(x, i) = exp(−‖x − x_i‖²/bandwidth²).
+
+    C = T is diagonal.
+
+    Notes
+    -----
+    O(q n (d + c)) time and O(q c) memory for products; stores all n points.
+    """
+
+    coordinates: Annotated[FloatArray, "N D"]  # in units of the bandwidth
+
+    @property
+    def n_columns(self) -> int:
+        """Number of fitted points."""
+        return len(self.coordinates)
+
+    def _block(self, U: FloatArray, Q: FloatArray) -> FloatArray:
+        radius = max(self._squared_radius, float(np.einsum("ij,ij->i", U, U).max()))
+        cancel = radius <= GEMM_RADIUS_SQUARED[np.float64]
+        degrees = np.zeros(len(U))
+        total = np.zeros((len(U), Q.shape[1]))
+        for left, right in chunks(self.n_columns, _TILE_COLUMNS):
+            tile = gaussian_kernel(U, self.coordinates[left:right], cancel=cancel)
+            degrees += tile.sum(axis=1)
+            total += tile @ Q[left:right]
+        return normalised(total, degrees, self.loop_weight)
+
+    @cached_property
+    def _squared_radius(self) -> float:
+        return float(np.einsum("ij,ij->i", self.coordinates, self.coordinates).max())
+
+
+def _misfit(factor: LandmarkFactor) -> float:
+    """Estimate the sum of √(1 − ‖F_i‖²) over all points from a sample of rows of F."""
+    n = factor.shape[0]
+    index = np.arange(n)
+    if n > _MISFIT_SAMPLE:
+        index = np.sort(np.random.default_rng(0).choice(n, _MISFIT_SAMPLE, replace=False))
+    rows = factor.take(index)
+    rest = np.maximum(1.0 - np.einsum("ij,ij->i", rows, rows), 0.0)
+    return n * float(np.sqrt(rest).mean())
+
+
+class _SparseCross(CrossAffinity):
+    """Weights as a sparse matrix."""
+
+    @property
+    def _column_weights(self) -> FloatArray:
+        """Weights of the columns in the degree d(x), shape (m,)."""
+        return np.ones(self.n_columns)
+
+    @abstractmethod
+    def _weights(self, X: Any) -> sp.csr_array | CodeFactor:
+        """Return rows before normalisation, shape (q, m)."""
+
+    def product(self, X: Any, Q: FloatArray) -> FloatArray:
+        """Return a(x) Q for all rows x of X, shape (q, c)."""
+        sums = self._weights(X) @ np.column_stack([Q, self._column_weights])
+        return normalised(sums[:, :-1], sums[:, -1], self.loop_weight)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _HyperedgeCross(_SparseCross):
+    # Fitted rows of hypergraphs are reproduced by the formula for any 1 − λ.
+    least_divisor = 1e-6
+
+    weights: Annotated[FloatArray, "m", partial(check_weights, zero=False)]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of hyperedges."""
+        return len(self.weights)
+
+    @property
+    def _column_weights(self) -> FloatArray:
+        return self.weights
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TableCross(_HyperedgeCross):
+    r"""Rows of a table, joined to fitted rows by common values.
+
+    With the fitted sizes |e| and weights w_e of hyperedges and h(x, e) = 1 where x has the value,
+
+    .. math:: w(x, i) = \sum_e h(x, e) \frac{w_e}{|e|} h(i, e), \qquad d(x) = \sum_e w_e h(x, e)
+
+    so that a(x) = h(x)/√d(x) and C = T H W_E D_E^{-1} (sections A3.1 and A3.2). With the loops of
+    the hypergraph itself a fitted row is reproduced exactly: (1−λ) u_i is row i of that times U.
+
+    Notes
+    -----
+    O(q p) for p columns, independent of n. Unknown values belong to no hyperedge. Without an
+    encoder, rows are given by the hyperedges of their cells.
+    """
+
+    encoder: TableEncoder | None
+
+    def __post_init__(self) -> None:
+        if self.encoder is not None:
+            expect_shape(self.weights, "weights", self.encoder.n_hyperedges)
+
+    def _weights(self, X: Any) -> CodeFactor:
+        codes = X if self.encoder is None else self.encoder.transform(X)
+        return CodeFactor(codes, self.n_columns)
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IncidenceCross(_HyperedgeCross):
+    """Incidence rows, joined to fitted nodes by common hyperedges.
+
+    The formulas are those of :class:`TableCross`. Rows have an entry, 0 or 1, for every hyperedge
+    given to the graph; hyperedges that the graph dropped are ignored.
+    """
+
+    numbers: Annotated[NDArray[np.int64], "m"]  # positions among the given hyperedges
+    n_given: Annotated[int, partial(positive_int, minimum=0)]
+
+    def __post_init__(self) -> None:
+        if (np.diff([-1, *self.numbers, self.n_given]) <= 0).any():
+            raise invalid("numbers", f"ascending integers in 0..{self.n_given - 1}", "other values")
+
+    def _weights(self, X: Any) -> sp.csr_array:
+        given = binary_matrix(X, "X")
+        if given.shape[1] != self.n_given:
+            raise invalid("X", f"{self.n_given} columns, one per hyperedge", given.shape[1])
+        return given[:, self.numbers] if self.n_columns < self.n_given else given
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NeighbourCross(_SparseCross):
+    """Points, joined to their k nearest fitted points.
+
+    w(x, i) = exp(−‖x − x_i‖² / (s_x s_i)) with s the distance to the k-th neighbour, or 1
+    (:meth:`AdjacencyGraph.knn`). C = T is diagonal.
+
+    Notes
+    -----
+    About O(q k log n) in up to three dimensions; otherwise O(q n) up to 20 000 points and O(q √n)
+    beyond. Stores all n points.
+    """
+
+    neighbours: NearestNeighbours
+
+    @property
+    def n_columns(self) -> int:
+        """Number of fitted points."""
+        return len(self.neighbours.points)
+
+    def _weights(self, X: Any) -> sp.csr_array:
+        points = finite_array(X, "X", ndim=2)
+        if points.shape[1] != self.neighbours.points.shape[1]:
+            raise invalid("X", f"{self.neighbours.points.shape[1]} columns", points.shape[1])
+        return self.neighbours.new_weights(points)
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WeightCross(_SparseCross):
+    """Rows given by their weights w(x, ·) ≥ 0 to the n fitted nodes.
+
+    d(x) is the sum of the row, C = T is diagonal. If the Laplacian has the loops of the graph
+    itself, a row of the matrix the graph was built from, its diagonal entry included, continues the
+    row of I − 𝓛 of the same node exactly.
+
+    Notes
+    -----
+    O(q n) for dense rows, O(stored weights) for sparse ones; stores only n.
+    """
+
+    n_nodes: Annotated[int, partial(positive_int, maximum=MOST_NODES)]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of fitted nodes."""
+        return self.n_nodes
+
+    def _weights(self, X: Any) -> sp.csr_array:
+        weights = csr_copy(X, "X")
+        if weights.shape[1] != self.n_nodes:
+            raise invalid("X", f"{self.n_nodes} columns, one per fitted row", weights.shape[1])
+        check_weights(weights.data, "X")
+        return weights

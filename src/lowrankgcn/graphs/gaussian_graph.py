@@ -19,14 +19,20 @@ from functools import cached_property
 from typing import Any, Literal, final
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 from scipy.spatial.distance import pdist
 
 from lowrankgcn._validation import choice, invalid, points_array, positive_float, positive_int
-from lowrankgcn.graphs.components import point_components
-from lowrankgcn.graphs.cross_affinity import CrossAffinity, diagonal_factor
-from lowrankgcn.graphs.gaussian_cross import LandmarkCross, PointCross
-from lowrankgcn.graphs.graph import Graph, RowKind, magnitude, read_only
+from lowrankgcn.graphs.cross_affinity import (
+    CrossAffinity,
+    LandmarkCross,
+    PointCross,
+    diagonal_factor,
+)
+from lowrankgcn.graphs.graph import Graph, RowKind
+from lowrankgcn.graphs.matrices import magnitude, matrix_components, read_only
 from lowrankgcn.operators import DiagonalPlusLowRank, FloatArray
 from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.fastsum import METHODS, gaussian_sum
@@ -34,6 +40,7 @@ from lowrankgcn.operators.gaussian_sums import EDGE_RADIUS, PointCloud
 from lowrankgcn.operators.landmarks import LandmarkFactor
 
 _BANDWIDTH_SAMPLE = 1000  # points whose distances choose the bandwidth
+_NEIGHBOURS = 16  # neighbours per point in the first search for components
 
 
 @final
@@ -191,7 +198,7 @@ class GaussianGraph(Graph):
         )
 
     def _find_components(self) -> NDArray[np.intp]:
-        return point_components(self.cloud.coordinates, EDGE_RADIUS)
+        return _point_components(self.cloud.coordinates, EDGE_RADIUS)
 
 
 def _median_bandwidth(points: FloatArray, random_state: int) -> float:
@@ -208,3 +215,53 @@ def _median_bandwidth(points: FloatArray, random_state: int) -> float:
     half = (median if median > 0 else float(positive.mean())) / 2
     # Half of the smallest positive number rounds to zero.
     return min(max(float(np.ldexp(half, exponent)), math.ulp(0.0)), sys.float_info.max)
+
+
+def _point_components(coordinates: FloatArray, radius: float) -> NDArray[np.intp]:
+    """Return the connected components of the graph that joins points less than `radius` apart.
+
+    The graph of nearest neighbours gives a first partition. Edges that it lacks join points with
+    more neighbours than were searched. As long as there are such edges between two parts, the parts
+    are joined.
+
+    >>> _point_components(np.array([[0.0], [1.0], [5.0]]), 2.0).tolist()
+    [0, 0, 1]
+    """
+    n = len(coordinates)
+    # A point near the centre is nearly always joined to all others: one pass is enough.
+    hub = int(np.einsum("ij,ij->i", coordinates, coordinates).argmin())
+    offsets = coordinates - coordinates[hub]
+    if np.einsum("ij,ij->i", offsets, offsets).max() < radius**2:
+        return np.zeros(n, np.intp)
+    ranks = np.arange(1, min(_NEIGHBOURS, n) + 1)
+    distances, neighbours = cKDTree(coordinates).query(
+        coordinates, k=ranks, distance_upper_bound=radius
+    )
+    near = np.isfinite(distances)
+    crowded = near.all(axis=1)
+    labels = _joined(n, np.repeat(np.arange(n), near.sum(axis=1)), neighbours[near])
+    while True:
+        start, end = _links(coordinates[crowded], labels[crowded], radius)
+        if not len(start):
+            return labels
+        labels = _joined(int(labels.max()) + 1, start, end)[labels]
+
+
+def _joined(n: int, start: NDArray[np.intp], end: NDArray[np.intp]) -> NDArray[np.intp]:
+    return matrix_components(sp.coo_array((np.ones(len(start)), (start, end)), shape=(n, n)))
+
+
+def _links(points: FloatArray, labels: NDArray[np.intp], radius: float) -> NDArray[np.intp]:
+    """Return pairs of labels of points less than `radius` apart, shape (2, m).
+
+    Two labels differ in a binary digit, so one nearest neighbour among the points of the other
+    digit is enough: if any two labels can be joined, then at least one of them is in a pair.
+    """
+    pairs = [np.zeros((2, 0), np.intp)]
+    for digit in range(int(labels.max(initial=0)).bit_length()):
+        ones = (labels >> digit) % 2 == 1
+        tree = cKDTree(points[ones])
+        distances, nearest = tree.query(points[~ones], distance_upper_bound=radius)
+        near = np.isfinite(distances)
+        pairs.append(np.stack([labels[~ones][near], labels[ones][nearest[near]]]))
+    return np.hstack(pairs)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from lowrankgcn._validation import set_fields
 from lowrankgcn.graphs.cross_affinity import CrossAffinity
+from lowrankgcn.graphs.matrices import read_only
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import Affinity
 
-Array = TypeVar("Array", bound=NDArray[Any])
 RowKind = Literal["points", "table", "incidence", "affinities"]
 
 
@@ -161,7 +161,10 @@ class Graph(ABC):
     @cached_property
     def components(self) -> NDArray[np.intp]:
         """Component of every node, numbered in the order of their first nodes, shape (n,)."""
-        return read_only(pd.factorize(self._find_components())[0].astype(np.intp, copy=False))
+        labels = self._find_components()
+        if labels.any():
+            labels = pd.factorize(labels)[0].astype(np.intp, copy=False)
+        return read_only(labels)
 
     @cached_property
     def n_components(self) -> int:
@@ -172,21 +175,3 @@ class Graph(ABC):
     def isolated(self) -> NDArray[np.bool_]:
         """Nodes without an edge to another node, shape (n,)."""
         return read_only(np.bincount(self.components)[self.components] == 1)
-
-
-def magnitude(points: FloatArray) -> int:
-    """Return the exponent e of the smallest power of two above all coordinates.
-
-    Scaling by 2^-e is exact and keeps squared distances from overflow and underflow.
-
-    >>> magnitude(np.array([[3.0, -1e-3]]))
-    2
-    """
-    return int(np.frexp(np.abs(points).max())[1])
-
-
-def read_only(array: Array) -> Array:
-    """Return a read-only view of the array."""
-    view = array.view()
-    view.flags.writeable = False
-    return view

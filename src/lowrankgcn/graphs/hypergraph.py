@@ -26,17 +26,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import choice, integer_array, invalid, node_count, pair_index
-from lowrankgcn.graphs.components import incidence_components
-from lowrankgcn.graphs.cross_affinity import CrossAffinity, node_scale
-from lowrankgcn.graphs.graph import Graph, RowKind, read_only
-from lowrankgcn.graphs.matrices import binary_matrix, weight_array
-from lowrankgcn.graphs.sparse_cross import IncidenceCross, TableCross
+from lowrankgcn.graphs.cross_affinity import CrossAffinity, IncidenceCross, TableCross, node_scale
+from lowrankgcn.graphs.graph import Graph, RowKind
+from lowrankgcn.graphs.matrices import binary_matrix, matrix_components, read_only, weight_array
 from lowrankgcn.operators import DiagonalPlusLowRank, Factor, FloatArray, MatrixFactor, ScaledFactor
 from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.tables import TableEncoder
 
 Singletons = Literal["keep", "drop"]
+_GRAM_LIMIT = 4096  # up to this number of hyperedges, components come from a table of pair counts
 _TABLE_MEANING = (
     "Each value of each column forms a group of the rows that have it; numbers are divided into "
     "ranges first. Rows with many common groups are similar."
@@ -362,4 +361,30 @@ class Hypergraph(Graph):
         return Affinity(operator, self.loop_weights, degrees, row_sums=self.node_degrees)
 
     def _find_components(self) -> NDArray[np.intp]:
-        return incidence_components(self.incidence)
+        return _incidence_components(self.incidence)
+
+
+def _incidence_components(incidence: Factor) -> NDArray[np.intp]:
+    """Return the components of the nodes of a hypergraph."""
+    n, n_hyperedges = incidence.shape
+    if not n_hyperedges:
+        return np.arange(n)
+    if isinstance(incidence, CodeFactor) and n_hyperedges <= _GRAM_LIMIT:
+        return _table_components(incidence)
+    factor: Any = incidence
+    matrix = factor.to_sparse() if isinstance(incidence, CodeFactor) else factor.matrix
+    bipartite = sp.block_array([[None, matrix], [matrix.T, None]], format="csr")
+    return matrix_components(bipartite)[:n]
+
+
+def _table_components(incidence: CodeFactor) -> NDArray[np.intp]:
+    """Join hyperedges that share a row, then look up the component of each row."""
+    of_edge = matrix_components(sp.csr_array(incidence.pair_counts > 0))
+    lookup, labels = np.append(of_edge, -1), np.full(incidence.shape[0], -1)
+    for column in incidence.codes.T:
+        np.maximum(labels, lookup[column], out=labels)
+        if labels.min() >= 0:  # all hyperedges of a row are in the same component
+            return labels
+    alone = np.flatnonzero(labels < 0)
+    labels[alone] = len(of_edge) + np.arange(len(alone))
+    return labels

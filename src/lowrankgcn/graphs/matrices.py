@@ -1,4 +1,4 @@
-"""Validation of the matrices and weights that graphs are built from.
+"""Arrays that graphs are built from: validation, exact scaling, connected components.
 
 >>> binary_matrix([[1, 0], [1, 1]], "incidence").toarray()
 array([[1., 0.],
@@ -7,13 +7,17 @@ array([[1., 0.],
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from lowrankgcn._validation import finite_array, invalid
 from lowrankgcn.operators import FloatArray
+
+Array = TypeVar("Array", bound=NDArray[Any])
 
 
 def csr_copy(matrix: Any, name: str) -> sp.csr_array:
@@ -68,3 +72,30 @@ def weight_array(
         raise invalid(name, f"{count} weights", len(values))
     check_weights(values, name, zero=zero)
     return values
+
+
+def matrix_components(matrix: Any) -> NDArray[np.intp]:
+    """Return the components of the graph with an edge for every stored entry of a matrix.
+
+    >>> matrix_components(sp.csr_array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])).tolist()
+    [0, 0, 1]
+    """
+    return np.asarray(connected_components(matrix, directed=False)[1].astype(np.intp))
+
+
+def magnitude(points: FloatArray) -> int:
+    """Return the exponent e of the smallest power of two above all coordinates.
+
+    Scaling by 2^-e is exact and keeps squared distances from overflow and underflow.
+
+    >>> magnitude(np.array([[3.0, -1e-3]]))
+    2
+    """
+    return int(np.frexp(np.abs(points).max())[1])
+
+
+def read_only(array: Array) -> Array:
+    """Return a read-only view of the array."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn._validation import set_fields
-from lowrankgcn.graphs.graph import magnitude, read_only
+from lowrankgcn.graphs.matrices import magnitude, read_only
 from lowrankgcn.graphs.search import NeighbourSearch
 from lowrankgcn.operators import FloatArray
 

@@ -1,8 +1,12 @@
 """Linear algebra without n×n matrices: symmetric operators and tall factors."""
 
-from lowrankgcn.operators.factors import Factor, MatrixFactor, ScaledFactor
-from lowrankgcn.operators.structured import DiagonalPlusLowRank, MatrixOperator, PolynomialOperator
-from lowrankgcn.operators.symmetric_operator import FloatArray, SymmetricOperator
+from lowrankgcn.operators.factors import Factor, FloatArray, MatrixFactor, ScaledFactor
+from lowrankgcn.operators.symmetric_operator import (
+    DiagonalPlusLowRank,
+    MatrixOperator,
+    PolynomialOperator,
+    SymmetricOperator,
+)
 
 __all__ = [
     "DiagonalPlusLowRank",

@@ -19,8 +19,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lowrankgcn.operators.factors import FloatArray
 from lowrankgcn.operators.gaussian_sums import GaussianBlocks
-from lowrankgcn.operators.symmetric_operator import FloatArray, SymmetricOperator
+from lowrankgcn.operators.symmetric_operator import SymmetricOperator
 
 _LOWEST_DEGREES = 8  # rows of lowest degree on which errors are always measured
 

@@ -32,8 +32,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import MOST_NODES, integer_array, invalid, node_index, positive_int
-from lowrankgcn.operators.factors import Factor, as_array, scale_rows, sum_over_rows
-from lowrankgcn.operators.symmetric_operator import FloatArray
+from lowrankgcn.operators.factors import Factor, FloatArray, as_array, scale_rows, sum_over_rows
 
 # Measured at 10⁶ rows, 21 columns and 112 values (benchmarks/setup_time.py): dense parts of this
 # many entries are fastest, and sparse parts if columns have more values.
@@ -137,31 +136,31 @@ class CodeFactor(Factor):
             np.equal(ids, codes[:, j], out=members[low : high + 1])
         return members.astype(dtype)
 
-    def matmul(self, V: Any, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """Compute H V in `dtype` for V of shape (|E|,) or (|E|, k).
+    def matmul(self, V: Any, *, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Compute H V for V of shape (|E|,) or (|E|, k), in the precision of `out`.
 
         Examples
         --------
         >>> import numpy as np
         >>> H = CodeFactor(np.array([[0, 1], [0, 2]]), 3)
-        >>> H.matmul(np.eye(3), dtype=np.float32)
+        >>> H.matmul(np.eye(3), out=np.empty((2, 3), np.float32))
         array([[1., 1., 0.],
                [1., 0., 1.]], dtype=float32)
         """
-        table = np.asarray(V, dtype)
+        table = np.asarray(V, np.float64 if out is None else out.dtype)
         n, m = self.shape
         if table.ndim not in (1, 2) or len(table) != m:
             raise invalid("V", f"shape ({m},) or ({m}, k)", f"shape {table.shape}")
-        table = np.concatenate([table, np.zeros((1, *table.shape[1:]), dtype)])
-        product = np.zeros((n, *table.shape[1:]), dtype)
+        table = np.concatenate([table, np.zeros((1, *table.shape[1:]), table.dtype)])
+        product = np.empty((n, *table.shape[1:])) if out is None else out
 
         def gather(start: int, stop: int) -> None:
-            target = product[start:stop]
-            gathered = np.empty_like(target)
+            total, gathered = np.zeros((2, stop - start, *table.shape[1:]), table.dtype)
             for column in self.codes[start:stop].T:
                 # Codes are within bounds; mode="clip" avoids the copy of the checking mode.
                 np.take(table, column, axis=0, out=gathered, mode="clip")
-                np.add(target, gathered, out=target)
+                total += gathered
+            product[start:stop] = total
 
         map_chunks(gather, n, max(_ENTRIES // max(math.prod(table.shape[1:]), 1), 256))
         return product

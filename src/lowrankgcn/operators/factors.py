@@ -21,11 +21,12 @@ from typing import Any, final
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
-from lowrankgcn.operators.symmetric_operator import FloatArray
+
+FloatArray = NDArray[np.float64]
 
 # Rows of a factor evaluated densely at a time: with a few hundred columns they fit the cache.
 BLOCK_ROWS = 1024
@@ -59,8 +60,8 @@ class Factor(ABC):
         return self.matmul(V)
 
     @abstractmethod
-    def matmul(self, V: FloatArray, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """Compute F V for V of shape (m,) or (m, k), stored in `dtype`."""
+    def matmul(self, V: FloatArray, *, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Compute F V for V of shape (m,) or (m, k), in the precision of `out` if it is given."""
 
     @abstractmethod
     def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
@@ -103,9 +104,13 @@ class MatrixFactor(Factor):
         n, m = self.matrix.shape
         return n, m
 
-    def matmul(self, V: FloatArray, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """Compute F V in `dtype`."""
-        return np.asarray((self.matrix @ V).astype(dtype, copy=False))
+    def matmul(self, V: FloatArray, *, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Compute F V."""
+        product = np.asarray(self.matrix @ V)
+        if out is None:
+            return product
+        out[:] = product
+        return out
 
     def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
         """Compute Fᵀ diag(scale) X for X of shape (n,) or (n, k)."""
@@ -148,11 +153,11 @@ class ScaledFactor(Factor):
         """The pair (n, m)."""
         return self.factor.shape
 
-    def matmul(self, V: FloatArray, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """Compute F V in `dtype`."""
-        product = self.factor.matmul(scale_rows(V, self.column_scale), dtype=dtype)
+    def matmul(self, V: FloatArray, *, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Compute F V."""
+        product = self.factor.matmul(scale_rows(V, self.column_scale), out=out)
         if self.row_scale is not None:
-            scale = self.row_scale.astype(dtype, copy=False)
+            scale = self.row_scale.astype(product.dtype, copy=False)
             product *= scale if product.ndim == 1 else scale[:, None]
         return product
 

@@ -42,17 +42,22 @@ from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import FastSumError
 from lowrankgcn.operators.affinity import Affinity, ExactRows
-from lowrankgcn.operators.factors import Factor
-from lowrankgcn.operators.fourier import GaussianFourier, number_of_modes
+from lowrankgcn.operators.factors import Factor, FloatArray
 from lowrankgcn.operators.gaussian_sums import (
     EDGE_RADIUS,
     SINGLE_PRECISION_TOL,
     GaussianBlocks,
+    GaussianFourier,
     PointCloud,
+    number_of_modes,
 )
 from lowrankgcn.operators.landmarks import LandmarkFactor, greedy_landmarks
-from lowrankgcn.operators.structured import DiagonalPlusLowRank, MatrixOperator
-from lowrankgcn.operators.symmetric_operator import DENSE_LIMIT, FloatArray, SymmetricOperator
+from lowrankgcn.operators.symmetric_operator import (
+    DENSE_LIMIT,
+    DiagonalPlusLowRank,
+    MatrixOperator,
+    SymmetricOperator,
+)
 
 METHODS: tuple[str, ...] = ("auto", "dense", "low-rank", "fourier", "split", "blocks")
 
@@ -202,19 +207,15 @@ def _worst_diagonal_error(factor: Factor, scale: FloatArray) -> float:
     return float((missing * scale[lowest] ** 2).max(initial=0.0))
 
 
-def _greedy(
-    cloud: PointCloud, tol: float, random_state: int, forced: bool
-) -> SymmetricOperator | None:
+def _greedy(cloud: PointCloud, tol: float, seed: int, forced: bool) -> SymmetricOperator | None:
     limit = _GREEDY_LIMIT.get(cloud.dimension, _RANDOM_LANDMARKS) * (4 if forced else 1)
     # Measured: the residuals stay an order of magnitude below the pivot tolerance.
     pivot_tol = min(5 * tol, 1e-2)
-    landmarks = greedy_landmarks(cloud, tol=pivot_tol, limit=limit, random_state=random_state)
+    landmarks = greedy_landmarks(cloud, tol=pivot_tol, limit=limit, random_state=seed)
     return None if landmarks is None else _low_rank(cloud, landmarks, pivot_tol)
 
 
-def _random(
-    cloud: PointCloud, tol: float, random_state: int, forced: bool
-) -> SymmetricOperator | None:
+def _random(cloud: PointCloud, tol: float, seed: int, forced: bool) -> SymmetricOperator | None:
     """Use random landmarks in more than three dimensions.
 
     There no affordable number of pivots represents every point. Random landmarks represent the
@@ -222,7 +223,7 @@ def _random(
     """
     if cloud.dimension <= 3 and not forced:
         return None
-    generator = np.random.default_rng(random_state)
+    generator = np.random.default_rng(seed)
     rows = generator.choice(cloud.n, min(_RANDOM_LANDMARKS, cloud.n), replace=False)
     return _low_rank(cloud, cloud.coordinates[rows], 10 * tol)
 
@@ -232,9 +233,7 @@ def _low_rank(cloud: PointCloud, landmarks: FloatArray, tol: float) -> Symmetric
     return DiagonalPlusLowRank(np.zeros(cloud.n), factor)
 
 
-def _fourier(
-    cloud: PointCloud, tol: float, random_state: int, forced: bool
-) -> SymmetricOperator | None:
+def _fourier(cloud: PointCloud, tol: float, seed: int, forced: bool) -> SymmetricOperator | None:
     if cloud.dimension > 3:
         return None
     # Measured: the error of sums is two orders of magnitude below that of the kernel.
@@ -272,27 +271,25 @@ class SplitSum(SymmetricOperator):
         return np.where(self.outliers, 0.0, 1.0)
 
 
-def _split(
-    cloud: PointCloud, tol: float, random_state: int, forced: bool
-) -> SymmetricOperator | None:
+def _split(cloud: PointCloud, tol: float, seed: int, forced: bool) -> SymmetricOperator | None:
     if cloud.dimension > 3 and not forced:
         return None
     outliers = np.ones(cloud.n, bool)  # all of them, if the kernel is narrow
-    pairs = _outlier_pairs(cloud, outliers, tol, random_state)
+    pairs = _outlier_pairs(cloud, outliers, tol, seed)
     if pairs is not None:
         return SplitSum(outliers, None, pairs)
-    outliers = _outliers(cloud, random_state)
+    outliers = _outliers(cloud, seed)
     if not 0 < outliers.sum() < cloud.n:
         return None
     rest = PointCloud.from_points(cloud.coordinates[~outliers], 1.0)
-    others = _fourier(rest, tol, random_state, False)
-    pairs = others and _outlier_pairs(cloud, outliers, tol, random_state)
+    others = _fourier(rest, tol, seed, False)
+    pairs = others and _outlier_pairs(cloud, outliers, tol, seed)
     return None if pairs is None else SplitSum(outliers, others, pairs)
 
 
-def _outliers(cloud: PointCloud, random_state: int) -> NDArray[np.bool_]:
+def _outliers(cloud: PointCloud, seed: int) -> NDArray[np.bool_]:
     """Return the points with fewer than three others of a random sample within reach."""
-    generator = np.random.default_rng(random_state)
+    generator = np.random.default_rng(seed)
     count = min(cloud.n, max(200, cloud.n // _SAMPLED))
     sample = generator.choice(cloud.n, count, replace=False)
     tree = cKDTree(cloud.coordinates[sample])
@@ -302,7 +299,7 @@ def _outliers(cloud: PointCloud, random_state: int) -> NDArray[np.bool_]:
 
 
 def _outlier_pairs(
-    cloud: PointCloud, outliers: NDArray[np.bool_], tol: float, random_state: int
+    cloud: PointCloud, outliers: NDArray[np.bool_], tol: float, seed: int
 ) -> sp.csr_array | None:
     """Compute the weights of all pairs with an outlier; None if they are too many.
 
@@ -317,7 +314,7 @@ def _outlier_pairs(
         return tree.query_ball_point(coordinates[rows], np.minimum(reach, EDGE_RADIUS), **options)
 
     index = np.flatnonzero(outliers)
-    some = np.random.default_rng(random_state).choice(index, min(200, len(index)), replace=False)
+    some = np.random.default_rng(seed).choice(index, min(200, len(index)), replace=False)
     expected = len(index) * float(neighbours(some, return_length=True).mean())
     if expected > min(_PAIRS_LIMIT, _PAIRS_PER_POINT * cloud.n):
         return None

@@ -25,18 +25,17 @@ from typing import Any, final
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from lowrankgcn._parallel import map_chunks, worthwhile_threads
 from lowrankgcn._validation import invalid
-from lowrankgcn.operators.factors import BLOCK_ROWS, Factor, scale_rows, sum_over_rows
+from lowrankgcn.operators.factors import BLOCK_ROWS, Factor, FloatArray, scale_rows, sum_over_rows
 from lowrankgcn.operators.gaussian_sums import (
     GEMM_RADIUS_SQUARED,
     SINGLE_PRECISION_TOL,
     PointCloud,
     gaussian_kernel,
 )
-from lowrankgcn.operators.symmetric_operator import FloatArray
 
 _SUBSAMPLE = 1000  # points among which greedy pivots are sought
 _TRIED_POINTS = 6000  # up to this many points are all tried, as a subsample may miss a clump
@@ -56,15 +55,17 @@ def greedy_landmarks(
     if cloud.n > _TRIED_POINTS:
         rows = np.random.default_rng(random_state).choice(cloud.n, _SUBSAMPLE, replace=False)
         points = points[np.sort(rows)]
+    coordinates = np.ascontiguousarray(points.T)
     factor = np.empty((min(limit, cloud.n), len(points)))  # transposed
     remaining = np.ones(len(points))
     pivots: list[int] = []
-    while remaining.max() > tol:
+    while remaining[pivot := int(remaining.argmax())] > tol:
         step = len(pivots)
         if step == len(factor):
             return None
-        pivot = int(remaining.argmax())
-        column = gaussian_kernel(points[[pivot]], points)[0]
+        offsets = coordinates - coordinates[:, pivot, None]
+        with np.errstate(under="ignore"):
+            column = np.exp(-np.einsum("ij,ij->j", offsets, offsets))
         column -= factor[:step, pivot] @ factor[:step]
         column /= np.sqrt(remaining[pivot])
         factor[step] = column
@@ -144,10 +145,10 @@ class LandmarkFactor(Factor):
         cancel = radius <= GEMM_RADIUS_SQUARED[self.dtype]
         return gaussian_kernel(points, self.landmarks, dtype=self.dtype, cancel=cancel)
 
-    def matmul(self, V: FloatArray, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """Compute F V in `dtype`."""
+    def matmul(self, V: FloatArray, *, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Compute F V."""
         inner = self._solve(V, transposed=True).astype(self.dtype)
-        product = np.empty((self.cloud.n, *V.shape[1:]), dtype)
+        product = np.empty((self.cloud.n, *V.shape[1:])) if out is None else out
 
         def multiply(start: int, stop: int) -> None:
             product[start:stop] = self._kernel_rows(start, stop) @ inner

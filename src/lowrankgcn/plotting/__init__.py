@@ -11,7 +11,7 @@ of Matplotlib, so threads and servers can call them:
 >>> ax.figure.savefig("filters.png")  # doctest: +SKIP
 
 Colour-blind readers can distinguish the colours; classes and filters also differ by marker.
-``svg`` turns pictures into elements of the pages of ``lowrankgcn.report``.
+``drawing.svg`` turns pictures into elements of the pages of ``lowrankgcn.report``.
 """
 
 from lowrankgcn.plotting.quality import plot_confusion, plot_loss, plot_reliability

@@ -15,13 +15,13 @@ from sklearn.base import BaseEstimator
 
 from lowrankgcn._format import plural, shorten
 from lowrankgcn._validation import finite_array, invalid, positive_int
+from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.plotting import _common as common
+from lowrankgcn.plotting import drawing
 
 _EXPECTED = "true classes and predictions, or a SpectralGPClassifier"
 _OWN_LABELS = "the classifier has its own labels"
-_ROWS_PER_BIN = 10
-_HISTOGRAM_BINS = 20
+_HISTOGRAM_BINS = 20  # convention
 _SMALLEST_TEXT = 5.5  # points
 
 
@@ -68,26 +68,21 @@ def plot_reliability(
     'predicted probability'
     """
     if isinstance(probabilities, BaseEstimator):
-        common.expect_none(_OWN_LABELS, truth=truth)
-        evidence = common.fitted_attribute(probabilities, "evidence_", "probabilities", _EXPECTED)
-        shares, codes = evidence.distributions, evidence.codes
+        drawing.expect_none(_OWN_LABELS, truth=truth)
+        evidence = drawing.fitted_attribute(probabilities, "evidence_", "probabilities", _EXPECTED)
     else:
         shares = finite_array(probabilities, "probabilities", ndim=2)
         if shares.min(initial=0.0) < 0 or shares.max(initial=0.0) > 1 + 1e-6:
             got = f"{shares.min():g}..{shares.max():g}"
             raise invalid("probabilities", "numbers in 0..1", got)
-        index, known = common.labelled_classes(truth, "truth", len(shares))
+        index, known = drawing.labelled_classes(truth, "truth", len(shares))
         columns, codes = _class_codes(classes, truth=known)
         if len(columns) != shares.shape[1]:
             expected = f"the {shares.shape[1]} classes of the columns of probabilities"
             raise invalid("classes", expected, len(columns))
-        shares = shares[index]
-    most = positive_int(bins, "bins")
-    certainty, correct = shares.max(axis=1), shares.argmax(axis=1) == codes
-    n_bins = np.clip(len(codes) // _ROWS_PER_BIN, 1, most)
-    groups = np.array_split(np.argsort(certainty, kind="stable"), n_bins)
-    parts = [(certainty[rows].mean(), correct[rows].mean(), len(rows)) for rows in groups]
-    ax = common.new_or_given(ax)
+        evidence = Evidence(codes, shares[index])
+    parts = evidence.reliability_bins(positive_int(bins, "bins"), same=0.0)
+    ax = drawing.new_or_given(ax)
     draw_reliability(parts, ax)
     return ax
 
@@ -98,15 +93,15 @@ def draw_reliability(bins: Iterable[tuple[float, ...]], ax: Axes) -> None:
     tests = [binomtest(round(hits), int(n)) for hits, n in zip(correct * rows, rows, strict=True)]
     low, high = np.array([test.proportion_ci(0.9) for test in tests]).T
     label = f"{plural(int(rows.sum()), 'row')}, 90 % intervals"
-    ax.vlines(probability, low, high, color=common.COLOURS[0], linewidth=1.5, alpha=0.6)
-    ax.plot(probability, correct, "o", color=common.COLOURS[0], label=label)
+    ax.vlines(probability, low, high, color=drawing.COLOURS[0], linewidth=1.5, alpha=0.6)
+    ax.plot(probability, correct, "o", color=drawing.COLOURS[0], label=label)
     start = np.floor(10 * min(probability.min(), low.min(), 0.9)) / 10
-    ax.axline((1, 1), slope=1, color=common.GREY, linestyle="--", linewidth=1, label="calibrated")
+    ax.axline((1, 1), slope=1, color=drawing.GREY, linestyle="--", linewidth=1, label="calibrated")
     limits = (start - 0.02 * (1 - start), 1 + 0.02 * (1 - start))
     ax.set(xlabel="predicted probability", ylabel="accuracy", xlim=limits, ylim=limits)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
-    common.add_legend(ax)
+    drawing.add_legend(ax)
 
 
 def draw_certainty(probabilities: FloatArray, n_classes: int, ax: Axes) -> None:
@@ -114,7 +109,7 @@ def draw_certainty(probabilities: FloatArray, n_classes: int, ax: Axes) -> None:
     first = _HISTOGRAM_BINS // n_classes  # no probability is below 1 / n_classes
     edges = [k / _HISTOGRAM_BINS for k in range(first, _HISTOGRAM_BINS + 1)]
     shares = np.clip(probabilities, edges[0], 1.0)
-    ax.hist(shares, edges, color=common.COLOURS[0], edgecolor="white")
+    ax.hist(shares, edges, color=drawing.COLOURS[0], edgecolor="white")
     ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel="probability of the predicted class", ylabel="rows", xlim=(edges[0], 1.0))
@@ -155,17 +150,17 @@ def plot_confusion(
     """
     labels = ("true class", "predicted class")
     if isinstance(truth, BaseEstimator):
-        common.expect_none(_OWN_LABELS, predicted=predicted)
-        counts = common.fitted_attribute(truth, "evidence_", "truth", _EXPECTED).confusion
+        drawing.expect_none(_OWN_LABELS, predicted=predicted)
+        counts = drawing.fitted_attribute(truth, "evidence_", "truth", _EXPECTED).confusion
         classes, labels = truth.classes_, ("label", "prediction by leave-one-out")
     else:
-        index, known = common.labelled_classes(truth, "truth", None)
-        others = common.class_column(predicted, "predicted", len(truth))[index]
+        index, known = drawing.labelled_classes(truth, "truth", None)
+        others = drawing.class_column(predicted, "predicted", len(truth))[index]
         classes, *cells = _class_codes(classes, truth=known, predicted=others)
         counts = np.zeros((len(classes),) * 2, np.int64)
         np.add.at(counts, tuple(cells), 1)
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    ax = common.new_or_given(ax)
+    ax = drawing.new_or_given(ax)
     image = ax.imshow(shares, "Blues", vmin=0, vmax=1)
     ax.grid(visible=False)
     ax.set(xlabel=labels[1], ylabel=labels[0])
@@ -210,7 +205,7 @@ def plot_loss(losses: Any, *, ax: Axes | None = None) -> Axes:
     """
     expected = "a loss curve of shape (T,) or (T, s), a training record or a GCNClassifier"
     if isinstance(losses, BaseEstimator):
-        losses = common.fitted_attribute(losses, "loss_curve_", "losses", expected)
+        losses = drawing.fitted_attribute(losses, "loss_curve_", "losses", expected)
     values = getattr(losses, "loss_curve", losses)
     try:
         curve = np.array(values, dtype=np.float64)
@@ -220,19 +215,19 @@ def plot_loss(losses: Any, *, ax: Axes | None = None) -> Axes:
     curve[~np.isfinite(curve)] = np.nan
     if curve.ndim != 2 or np.isnan(curve).all():
         raise invalid("losses", expected, f"shape {np.shape(values)} without a finite number")
-    ax = common.new_or_given(ax)
+    ax = drawing.new_or_given(ax)
     last = pd.DataFrame(curve).ffill().iloc[-1]
     best = int(last.idxmin())
     iterations = np.arange(1, len(curve) + 1)
     marker = "o" if len(curve) == 1 else "-"
     ax.set(xlabel="iteration", ylabel="loss", yscale="log" if np.nanmin(curve) > 0 else "linear")
     others = np.delete(curve, best, axis=1)
-    rest = ax.plot(iterations, others, marker, color=common.COLOURS[0], linewidth=0.8, alpha=0.6)
-    (line,) = ax.plot(iterations, curve[:, best], marker, color=common.COLOURS[1], linewidth=1.6)
+    rest = ax.plot(iterations, others, marker, color=drawing.COLOURS[0], linewidth=0.8, alpha=0.6)
+    (line,) = ax.plot(iterations, curve[:, best], marker, color=drawing.COLOURS[1], linewidth=1.6)
     if rest:
         line.set_label(f"best restart: {last[best]:.3g}")
         rest[0].set_label(plural(len(rest), "other restart"))
-        common.add_legend(ax, [line, rest[0]])
+        drawing.add_legend(ax, [line, rest[0]])
     return ax
 
 

@@ -23,10 +23,11 @@ from lowrankgcn._validation import (
 from lowrankgcn.estimators.gp_model import LearnedFilter
 from lowrankgcn.estimators.semi_supervised import main_eigenpairs, unscaled_filters
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.plotting import _common as common
+from lowrankgcn.plotting import drawing
 from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.filters import Filter, as_filters
 
+# Conventions of the pictures.
 _DASHES = ("-", "--", "-.", ":")
 _SMALLEST_RESIDUAL = 1e-17
 _ZERO = 1e-12  # smaller shares of the largest eigenvalue are zeros with rounding errors
@@ -92,18 +93,19 @@ def plot_filter(
     ['pseudoinverse (scale=0.3)']
     """
     if hasattr(filters, "loo_distributions_"):
-        filters = common.fitted_attribute(filters, "filter_", "filters", "a classifier with graphs")
+        expected = "a classifier with graphs"
+        filters = drawing.fitted_attribute(filters, "filter_", "filters", expected)
     elif isinstance(filters, BaseEstimator):
         expected = "filters, or a classifier that was fitted in this process"
-        networks = common.fitted_attribute(filters, "networks_", "filters", expected)
+        networks = drawing.fitted_attribute(filters, "networks_", "filters", expected)
         if eigenvalues is None and filters.eigenpairs_ is not None:
             eigenvalues = filters.eigenpairs_.eigenvalues
         filters = unscaled_filters(networks)
     if isinstance(filters, LearnedFilter):
         filters = {filters.graph: filters}
     if isinstance(filters, Mapping):
-        common.expect_none("learned filters have their own", eigenvalues=eigenvalues, rank=rank)
-        return _draw_learned(filters, common.new_or_given(ax))
+        drawing.expect_none("learned filters have their own", eigenvalues=eigenvalues, rank=rank)
+        return _draw_learned(filters, drawing.new_or_given(ax))
     # Without eigenvalues only φ(0) is marked, because filters may jump there.
     spectrum = np.zeros(1) if eigenvalues is None else np.sort(_cleaned(eigenvalues))
     if rank is not None:
@@ -117,7 +119,7 @@ def plot_filter(
         expected = f"a positive one, which filter {unbound[0]!r} needs"
         raise invalid("eigenvalues", expected, "None" if eigenvalues is None else "zeros only")
 
-    ax = common.new_or_given(ax)
+    ax = drawing.new_or_given(ax)
     start, end = min(0.0, spectrum[0]), spectrum[-1]
     end = end if end > start else start + 2.0
     # A curve passes through its marks, however steep.
@@ -125,12 +127,12 @@ def plot_filter(
     ax.axhline(0.0, color="black", linewidth=0.8, zorder=1)
     if eigenvalues is not None:
         ax.xaxis.grid(visible=False)  # the lines of the eigenvalues are enough
-        grey: Any = {"color": common.GREY, "linewidth": 0.6, "alpha": 0.5, "zorder": 0}
+        grey: Any = {"color": drawing.GREY, "linewidth": 0.6, "alpha": 0.5, "zorder": 0}
         # x in eigenvalues, y from 0 to 1 of the axes
         ax.vlines(np.unique(spectrum), 0, 1, transform=ax.get_xaxis_transform(), **grey)
     handles = []
     for number, phi in enumerate(functions):
-        style: Any = common.class_mark(number) | {"markerfacecolor": "none"}
+        style: Any = drawing.class_mark(number) | {"markerfacecolor": "none"}
         style["linestyle"] = _DASHES[number % len(_DASHES)]
         handles.append(Line2D([], [], label=str(phi), **style))
         response = phi(spectrum)
@@ -144,7 +146,7 @@ def plot_filter(
     margin = 0.02 * (end - start)
     label = "filter response φ(λ)" if rank is None else f"response φ(λ) at rank {rank}"
     ax.set(xlabel="eigenvalue λ", ylabel=label, xlim=(start - margin, end + margin))
-    common.add_legend(ax, handles)
+    drawing.add_legend(ax, handles)
     return ax
 
 
@@ -152,11 +154,11 @@ def _draw_learned(filters: Mapping[str, LearnedFilter], ax: Axes) -> Axes:
     for number, (name, learned) in enumerate(filters.items()):
         if not isinstance(learned, LearnedFilter):
             raise invalid(f"filters[{name!r}]", "a LearnedFilter", type(learned).__name__)
-        style: Any = common.class_mark(number) | {"markerfacecolor": "none", "markersize": 4}
+        style: Any = drawing.class_mark(number) | {"markerfacecolor": "none", "markersize": 4}
         heights = learned.response / (learned.response.max(initial=0.0) or 1.0)
         ax.plot(learned.eigenvalues, heights, label=name.replace("-", " "), linewidth=1, **style)
     ax.set(xlabel="eigenvalue λ", ylabel="learned response φ(λ) / max φ", ylim=(0.0, 1.05))
-    common.add_legend(ax)
+    drawing.add_legend(ax)
     return ax
 
 
@@ -217,15 +219,15 @@ def plot_spectrum(
     """
     graphs: Any = eigenvalues
     if isinstance(graphs, BaseEstimator):
-        graphs = common.fitted_attribute(graphs, "eigenpairs_", "eigenvalues", _PAIRS)
+        graphs = drawing.fitted_attribute(graphs, "eigenpairs_", "eigenvalues", _PAIRS)
     graphs = graphs if isinstance(graphs, Mapping) else {"": graphs}
     known = {name: getattr(pairs, "residuals", None) for name, pairs in graphs.items()}
     if not known:
         raise invalid("eigenvalues", _PAIRS, "an empty mapping")
     if any(norms is not None for norms in known.values()):
-        common.expect_none("eigenpairs have their own", residuals=residuals)
+        drawing.expect_none("eigenpairs have their own", residuals=residuals)
         (residuals,) = known.values() if len(known) == 1 else (None,)
-    spectra = {name: _cleaned(getattr(own, "eigenvalues", own)) for name, own in graphs.items()}
+    spectra = {name: _cleaned(getattr(one, "eigenvalues", one)) for name, one in graphs.items()}
     values = np.concatenate(list(spectra.values()))
     if residuals is not None:
         residuals = finite_array(residuals, "residuals", ndim=1)
@@ -233,18 +235,18 @@ def plot_spectrum(
         if residuals.min() < 0:
             raise invalid("residuals", "norms >= 0", float(residuals.min()))
 
-    ax = common.new_or_given(ax)
+    ax = drawing.new_or_given(ax)
     longest = max(spectrum.size for spectrum in spectra.values())
     size = 6.0 if longest <= 60 else 2.5
     handles = []
     for number, (name, spectrum) in enumerate(spectra.items()):
         index, zero = np.arange(1, spectrum.size + 1), spectrum == 0
-        style: dict[str, Any] = common.class_mark(number) | {"linestyle": "none"}
+        style: dict[str, Any] = drawing.class_mark(number) | {"linestyle": "none"}
         ax.plot(index[~zero], spectrum[~zero], markersize=size, **style)
         ax.plot(index[zero], spectrum[zero], markersize=size, markerfacecolor="none", **style)
         handles.append(Line2D([], [], label=name.replace("-", " ") or "eigenvalue", **style))
     if (values == 0).any():
-        hollow: Any = common.class_mark(0) | {"markerfacecolor": "none", "linestyle": "none"}
+        hollow: Any = drawing.class_mark(0) | {"markerfacecolor": "none", "linestyle": "none"}
         handles.append(Line2D([], [], label="zero (component)", **hollow))
     ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
     margin = max(0.5, 0.03 * longest)
@@ -253,12 +255,12 @@ def plot_spectrum(
         top = values.max() or 1.0  # if all are zero
         ax.set_ylim(-0.04 * top, 1.06 * top)  # heights are compared with zero
     if residuals is not None:
-        right, style = ax.twinx(), {"marker": "x", "color": common.COLOURS[1], "linestyle": "none"}
+        right, style = ax.twinx(), {"marker": "x", "color": drawing.COLOURS[1], "linestyle": "none"}
         norms = np.maximum(residuals, _SMALLEST_RESIDUAL)
         right.plot(np.arange(1, values.size + 1), norms, markersize=size, **style)
         right.set(yscale="log", ylabel="residual norm")
         handles.append(Line2D([], [], label="residual (right)", **style))
-    common.add_legend(ax, handles)
+    drawing.add_legend(ax, handles)
     return ax
 
 
@@ -310,13 +312,13 @@ def plot_embedding(
     trivial = 1
     if isinstance(eigenvectors, BaseEstimator):
         classifier, expected = eigenvectors, "a classifier of rows in memory"
-        common.fitted_attribute(classifier, "eigenpairs_", "eigenvectors", _PAIRS)
-        classes = common.fitted_attribute(classifier, "transduction_", "eigenvectors", expected)
+        drawing.fitted_attribute(classifier, "eigenpairs_", "eigenvectors", _PAIRS)
+        classes = drawing.fitted_attribute(classifier, "transduction_", "eigenvectors", expected)
         if not isinstance(classes, np.ndarray):
             raise invalid("eigenvectors", expected, "one fitted to a Dask collection")
         eigenvectors, rows = main_eigenpairs(classifier)
         column = pd.Series(classes if labels is None else labels)
-        common.class_column(column, "labels", len(classes))
+        drawing.class_column(column, "labels", len(classes))
         labels = column.iloc[rows]
     if isinstance(eigenvectors, Eigenpairs):
         trivial, eigenvectors = eigenvectors.n_components, eigenvectors.eigenvectors
@@ -329,21 +331,21 @@ def plot_embedding(
         raise invalid("columns", f"two columns of the {k} eigenvectors, 0..{k - 1}", columns)
     codes, names = np.full(n, 0 if labels is None else -1), []
     if labels is not None:
-        index, known = common.labelled_classes(labels, "labels", n)
+        index, known = drawing.labelled_classes(labels, "labels", n)
         codes[index], names = pd.factorize(known, sort=True)
     most = positive_int(max_points, "max_points")
     rows = choose_points(codes, codes >= 0, most, most, random_state)
     codes, partly = codes[rows], bool((codes[rows] < 0).any())
-    ax = common.new_or_given(ax)
+    ax = drawing.new_or_given(ax)
     axes = [f"eigenvector {column + 1}" for column in pair]
     draw_points(vectors[rows][:, pair], codes, (codes >= 0) & partly, axes, ax)
     if labels is not None:
-        marks: list[Any] = [(str(name), common.class_mark(code)) for code, name in enumerate(names)]
+        marks: list[Any] = [(str(name), drawing.class_mark(k)) for k, name in enumerate(names)]
         if len(names) > _MAX_LEGEND:
             marks[_MAX_LEGEND:] = [(f"and {len(names) - _MAX_LEGEND} more", {})]
         if partly:
-            marks.append(("unlabelled", common.class_mark(-1)))
-        common.add_legend(
+            marks.append(("unlabelled", drawing.class_mark(-1)))
+        drawing.add_legend(
             ax, [Line2D([], [], label=text, linestyle="none", **mark) for text, mark in marks]
         )
     return ax
@@ -382,6 +384,6 @@ def draw_points(
         style: dict[str, Any] = {"markersize": size, "markeredgewidth": 0.0, "alpha": 0.8}
         if labelled[group][0]:
             style = {"markersize": large, "markeredgewidth": 0.8, "markeredgecolor": "black"}
-        style |= {**common.class_mark(code), "linestyle": "none", "gid": f"class-{code}-{number}"}
+        style |= {**drawing.class_mark(code), "linestyle": "none", "gid": f"class-{code}-{number}"}
         ax.plot(*points[group].T, clip_on=False, **style)
     ax.set(xlabel=axes[0], ylabel=axes[1])

@@ -57,6 +57,20 @@ class Classification:
     seed : int, optional
         Also chooses the rows to draw if there are many.
 
+    Attributes
+    ----------
+    classes : tuple of str
+    labelled, unplaced : (n,) bool arrays
+        Rows with a label, and rows without a path to a labelled row.
+    codes : (n,) int array
+        Classes of the rows, their labels or predictions.
+    certainty : (n,) array
+        Probabilities of the most probable classes.
+    asked : int array
+        Rows with a prediction.
+    given, predicted : tuples of int
+        Numbers of labelled and of predicted rows of each class.
+
     Raises
     ------
     ValueError
@@ -87,9 +101,18 @@ class Classification:
     facts: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
     seed: int | None = None
+    classes: tuple[str, ...] = field(init=False)
+    labelled: NDArray[np.bool_] = field(init=False)
+    unplaced: NDArray[np.bool_] = field(init=False)
+    codes: NDArray[np.intp] = field(init=False)
+    certainty: FloatArray = field(init=False)
+    asked: NDArray[np.intp] = field(init=False)
+    given: tuple[int, ...] = field(init=False)
+    predicted: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        classifier, n = self.classifier, len(self.classifier.label_distributions_)
+        classifier, shares = self.classifier, self.classifier.label_distributions_
+        n, n_classes = shares.shape
         for name, rows in (("labels", self.labels), ("frame", self.frame)):
             if rows is not None and len(rows) != n:
                 raise invalid(name, f"{n} rows, as many as were fitted", len(rows))
@@ -100,54 +123,26 @@ class Classification:
             name: "number" if dtype.kind in "iuf" else "category"
             for name, dtype in frame.dtypes.items()
         }
+        known = pd.Index(classifier.classes_.astype(object))
+        labels = known.get_indexer(np.asarray(self.labels, dtype=object))  # −1 without a label
+        codes = np.where(labels >= 0, labels, shares.argmax(axis=1))
+        unplaced = getattr(classifier, "unplaced_", np.zeros(n, bool))
+        asked = np.flatnonzero((labels < 0) & ~unplaced)
         set_fields(
             self,
             frame=frame,
             columns=self.columns or Columns("", kinds, {}),
             evidence=self.evidence or Evidence.from_classifier(classifier),
             seconds=classifier.timings_ if self.seconds is None else self.seconds,
+            classes=tuple(map(str, classifier.classes_.tolist())),
+            labelled=labels >= 0,
+            unplaced=unplaced,
+            codes=codes,
+            certainty=np.asarray(shares.max(axis=1)),
+            asked=asked,
+            given=tuple(np.bincount(labels[labels >= 0], minlength=n_classes).tolist()),
+            predicted=tuple(np.bincount(codes[asked], minlength=n_classes).tolist()),
         )
-
-    @cached_property
-    def classes(self) -> tuple[str, ...]:
-        """Names of the classes."""
-        return tuple(map(str, self.classifier.classes_.tolist()))
-
-    @cached_property
-    def labelled(self) -> NDArray[np.bool_]:
-        """Whether rows have a label, shape (n,)."""
-        return self._label_codes >= 0
-
-    @cached_property
-    def unplaced(self) -> NDArray[np.bool_]:
-        """Whether rows have no path to a labelled row, shape (n,)."""
-        return getattr(self.classifier, "unplaced_", np.zeros(len(self.codes), bool))
-
-    @cached_property
-    def codes(self) -> NDArray[np.intp]:
-        """Classes of the rows, given or predicted, shape (n,)."""
-        predicted = self.classifier.label_distributions_.argmax(axis=1)
-        return np.where(self.labelled, self._label_codes, predicted)
-
-    @cached_property
-    def certainty(self) -> FloatArray:
-        """Probabilities of the most probable classes, shape (n,)."""
-        return np.asarray(self.classifier.label_distributions_.max(axis=1))
-
-    @cached_property
-    def asked(self) -> NDArray[np.intp]:
-        """Rows with a prediction."""
-        return np.flatnonzero(~self.labelled & ~self.unplaced)
-
-    @cached_property
-    def given(self) -> tuple[int, ...]:
-        """Number of labelled rows of each class."""
-        return tuple(np.bincount(self.codes[self.labelled], minlength=len(self.classes)).tolist())
-
-    @cached_property
-    def predicted(self) -> tuple[int, ...]:
-        """Number of predicted rows of each class."""
-        return tuple(np.bincount(self.codes[self.asked], minlength=len(self.classes)).tolist())
 
     @cached_property
     def overview(self) -> list[dict[str, Any]]:
@@ -198,12 +193,6 @@ class Classification:
         rows = self.asked[order[:_SHOWN_ROWS]]
         shares = self.classifier.label_distributions_[rows]
         return self._table_rows(rows, np.argsort(-shares, axis=1, kind="stable")[:, :2], shares)
-
-    @cached_property
-    def _label_codes(self) -> NDArray[np.intp]:
-        """Classes of the labelled rows, −1 for the others."""
-        known = pd.Index(self.classifier.classes_.astype(object))
-        return np.asarray(known.get_indexer(np.asarray(self.labels, dtype=object)))
 
     def _table_rows(self, rows: Any, choices: Any, shares: FloatArray) -> list[TableRow]:
         texts = self.cells(rows).values()

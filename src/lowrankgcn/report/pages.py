@@ -1,26 +1,77 @@
-"""The page of a classified table, with a map of its rows, computed from a few eigenpairs."""
+"""Reports as self-contained HTML pages, rendered by Jinja2 from ``templates/``.
+
+Templates escape all values but those marked as HTML. The page of a classified table has a map of
+its rows, computed from a few eigenpairs.
+
+>>> class_name("<b>")
+Markup('<bdi>&lt;b&gt;</bdi>')
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import platform
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from numpy.typing import NDArray
 
+import lowrankgcn
+from lowrankgcn import _format
 from lowrankgcn._format import count, rounded_percent, shorten
 from lowrankgcn.estimators.semi_supervised import main_eigenpairs
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.plotting import quality, spectra
+from lowrankgcn.plotting.drawing import class_key, svg
 from lowrankgcn.report.classification import Classification
-from lowrankgcn.report.rendering import render_page
 from lowrankgcn.spectral.eigenpairs import Eigenpairs, fix_signs
 
+# Conventions of the map; no prediction depends on them.
 _POINTS = 4000
 _LABELLED = 400
 _APART = 3.0  # distance of components, in units of the root mean square of an eigenvector
 _DAMPING = 0.25  # the plane shows classes apart more often than with 0, 0.5 or 1
 _SAME = 1e-9  # class means closer than this share of the largest distance coincide
+
+
+def class_name(text: str, longest: int = 40) -> Markup:
+    """Return a name or cell from the data, shortened; its writing direction stays inside."""
+    return Markup("<bdi>{}</bdi>").format(shorten(text, longest) or "(empty)")
+
+
+def render_page(template: str, **values: Any) -> str:
+    """Render a template of this package: a complete HTML document."""
+    environment = Environment(
+        loader=PackageLoader("lowrankgcn.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {name: getattr(_format, name) for name in _format.__all__}
+    environment.filters |= {"name": class_name, "sha256": _digest}
+    environment.globals |= {"svg": svg, "class_key": class_key, "versions": versions(), "zip": zip}
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
+    return environment.get_template(template).render(values)
+
+
+def _digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def versions() -> tuple[str, ...]:
+    """Return the versions of Python and of the packages that affect results."""
+    texts = [f"lowrankgcn {lowrankgcn.__version__}", f"Python {platform.python_version()}"]
+    for name in ("numpy", "scipy", "scikit-learn", "faiss-cpu", "finufft", "torch"):
+        with suppress(PackageNotFoundError):  # torch is optional
+            texts.append(f"{name} {version(name)}")
+    return tuple(texts)
 
 
 def render_classification(classification: Classification) -> str:

@@ -1,5 +1,5 @@
 """Laplacians, eigenpairs, filters and convolution kernels.
 
-In reading order: ``laplacian``, ``filters``, ``solvers``, ``eigenpairs``, ``kernel``, ``extension``
-(new rows).
+In reading order: ``laplacian``, ``filters``, ``solvers``, ``dominant``, ``eigenpairs``, ``kernel``,
+``extension`` (new rows).
 """

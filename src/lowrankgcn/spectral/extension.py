@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
-from lowrankgcn.graphs.cross_affinity import CrossAffinity
-from lowrankgcn.graphs.sparse_cross import NeighbourCross
+from lowrankgcn.graphs.cross_affinity import CrossAffinity, NeighbourCross
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.laplacian import Laplacian

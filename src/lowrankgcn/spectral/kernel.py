@@ -42,11 +42,11 @@ from lowrankgcn.operators import (
     SymmetricOperator,
 )
 from lowrankgcn.operators.symmetric_operator import DENSE_LIMIT
+from lowrankgcn.spectral.dominant import bind_filters
 from lowrankgcn.spectral.eigenpairs import (
     Eigenpairs,
     WholeSpectrum,
     accurate_pairs,
-    bind_filters,
     checked_request,
     whole_spectrum,
 )

@@ -27,8 +27,7 @@ from lowrankgcn._parallel import map_chunks, single_threaded_blas_if_small
 from lowrankgcn._validation import choice, invalid, positive_float, set_fields
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.cross_affinity import node_scale
-from lowrankgcn.graphs.graph import read_only
-from lowrankgcn.graphs.matrices import weight_array
+from lowrankgcn.graphs.matrices import read_only, weight_array
 from lowrankgcn.operators import (
     DiagonalPlusLowRank,
     Factor,
@@ -113,6 +112,8 @@ class NullSpace:
 
     def vectors(self, numbers: Sequence[int] | NDArray[np.intp]) -> FloatArray:
         """Return the null vectors of the given numbers as columns, shape (n, len(numbers))."""
+        if self.dimension == 1:
+            return np.repeat(self.profile[:, None], len(numbers), axis=1)
         return np.asarray(self.matrix[:, np.asarray(numbers, np.intp)].toarray())
 
     def coefficients(self, X: FloatArray) -> FloatArray:

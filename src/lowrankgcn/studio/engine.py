@@ -35,6 +35,7 @@ from lowrankgcn.gp.suggestion import first_of_views, unfitted_process
 from lowrankgcn.graphs import Graph
 from lowrankgcn.tables import Table
 
+# Conventions: what the page has space for, and what can be updated while a user waits.
 _SUGGESTED = 10
 _MOST_LABELS = 1500  # of an immediate update
 _NEIGHBOURS, _REASONS = 5, 3

@@ -28,6 +28,7 @@ from lowrankgcn.tables import Table
 
 Floats = NDArray[np.floating[Any]]
 
+# Conventions of the map; no prediction depends on them.
 _STEPS, _FEWER_STEPS, _MANY_ROWS = 100, 50, 20_000
 _REPELLED, _REPULSION, _ATTRACTION = 5, 2.0, 10.0
 _NEIGHBOURS, _NEAR = 10, 0.05

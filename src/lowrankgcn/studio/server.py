@@ -23,7 +23,6 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.studio.export import Export
 from lowrankgcn.studio.session import Session
 from lowrankgcn.studio.view import View
 
@@ -83,13 +82,12 @@ class Guard:
         return None
 
 
-def make_app(view: View, export: Export, token: str, port: int) -> Guard:
+def make_app(view: View, token: str, port: int) -> Guard:
     """Return the ASGI application.
 
     Parameters
     ----------
     view : View
-    export : Export
     token : str
     port : int
     """
@@ -116,7 +114,7 @@ def make_app(view: View, export: Export, token: str, port: int) -> Guard:
         ("POST", "label", label),
         ("POST", "undo", lambda body: {"version": session.undo()}),
         ("POST", "redo", lambda body: {"version": session.redo()}),
-        ("POST", "write", lambda body: {"path": str(export(str(body.get("what"))))}),
+        ("POST", "write", lambda body: {"path": str(view.write(str(body.get("what"))))}),
     ]
 
     async def events(request: Request) -> Response:

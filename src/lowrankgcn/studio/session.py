@@ -148,17 +148,17 @@ class State:
     def describe(self) -> dict[str, Any]:
         """Return the state without its rows."""
         known, size = self.labels >= 0, len(self.classes)
-        columns = {
-            "name": self.classes,
-            "labelled": np.bincount(self.labels[known], minlength=size).tolist(),
-            "predicted": np.bincount(self.predicted[~known] + 1, minlength=size + 1)[1:].tolist(),
-        }
-        rows = zip(*columns.values(), strict=True)
+        counts = zip(
+            self.classes,
+            np.bincount(self.labels[known], minlength=size).tolist(),
+            np.bincount(self.predicted[~known] + 1, minlength=size + 1)[1:].tolist(),
+            strict=True,
+        )
         fields = ("version", "undo", "redo", "refreshing", "message")
         return {
             **{name: getattr(self, name) for name in fields},
             "fitted": self.answer_version,
-            "classes": [dict(zip(columns, row, strict=True)) for row in rows],
+            "classes": [{"name": c, "labelled": m, "predicted": n} for c, m, n in counts],
             "labelled": int(known.sum()),
             "accuracy": self.answer.accuracy,
             "suggestions": [row for row in self.answer.suggestions if self.labels[row] < 0],

@@ -1,9 +1,17 @@
-"""What the page shows of a table: description, map, single rows, lists of rows."""
+"""What the page shows of a table: description, map, single rows, lists of rows, written files.
+
+>>> [split_ending(Path(name)) for name in ("my.cars.csv", "cars.csv.gz", "cars.arff")]
+[('my.cars', '.csv'), ('cars', '.csv.gz'), ('cars', '.csv')]
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import lru_cache
+from itertools import chain, count
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -13,15 +21,23 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.files import Columns
+from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.files.row_matching import RowMatcher
+from lowrankgcn.files.writing import output_format
 from lowrankgcn.studio.engine import Engine
 from lowrankgcn.studio.layout import has_own_positions, map_positions
 from lowrankgcn.studio.session import Session, State
-from lowrankgcn.tables import Table
 
 _SAMPLE = 20  # rows by which a page notices that the table has changed
 _SHORT, _LONG = 200, 200_000  # characters of a cell in a list of rows, and of one row
+#: Endings of the files by what they contain; "labels" and "table" have the format of the table.
+ENDINGS = {
+    "labels": ".labelled{format}",
+    "table": ".classified{format}",
+    "report": ".report.html",
+    "model": ".model",
+}
+Write = Callable[[str, Path, NDArray[Any], SpectralGPClassifier | None], None]
 
 
 @final
@@ -30,39 +46,36 @@ class View:
 
     Parameters
     ----------
-    name : str
-        Of the table.
-    frame : DataFrame
-        The table as it was read.
-    columns : Columns
-    features : Table
-        The columns in use.
+    path : Path
+        File of the table.
+    data : labelled table
+        Its ``table.frame`` as it was read, its ``columns`` and the ``features`` in use.
     session : Session
     engine : Engine
+    write : callable (what, path, labels, classifier)
+        Write a file; labels (n,) are texts, None in unlabelled rows. There is no classifier for the
+        file of the labels.
     """
 
     def __init__(
-        self,
-        name: str,
-        frame: pd.DataFrame,
-        columns: Columns,
-        features: Table,
-        session: Session,
-        engine: Engine,
+        self, path: Path, data: Any, session: Session, engine: Engine, write: Write
     ) -> None:
-        self.session, self._engine = session, engine
-        self._rows, self._n = TableRows(frame.drop(columns=columns.target), features), len(frame)
+        self._path, self.session, self._engine, self._write = path, session, engine, write
+        frame, columns, features = data.table.frame, data.columns, data.features
+        self._frame, self._features = frame.drop(columns=columns.target), features
+        self._names, self._n = list(self._frame.columns), len(frame)
+        self._written: dict[str, Path] = {}
         points = has_own_positions(features)
         axes = list(features.names) if points else ["direction 1", "direction 2"]
         self._positions = ThreadPoolExecutor(1).submit(map_positions, features, engine.prepared)
         some = np.linspace(0, self._n - 1, min(self._n, _SAMPLE)).astype(int).tolist()
         kinds = columns.left_out | columns.used
         self.description = {
-            "name": name,
+            "name": path.name,
             "sample": "".join(RowMatcher(frame, columns.target).hashes(some)),
             "rows": self._n,
             "target": columns.target,
-            "columns": [{"name": c, "kind": kinds[c]} for c in self._rows.names],
+            "columns": [{"name": c, "kind": kinds[c]} for c in self._names],
             "space": "own" if points else "embedding",
             "dimensions": len(axes),
             "axes": axes,
@@ -79,11 +92,11 @@ class View:
         if not 0 <= row < self._n:
             raise invalid("row", f"a row from 0 to {self._n - 1}", row)
         state = self.session.state
-        (cells,) = self._rows.texts([row], _LONG)
+        (cells,) = self._texts([row], _LONG)
         against, reasons = self._engine.explain(state.answer, row) or (None, [])
         return {
             "row": row,
-            "cells": list(zip(self._rows.names, cells, strict=True)),
+            "cells": list(zip(self._names, cells, strict=True)),
             "label": state.name(state.labels[row]),
             "probabilities": state.shares(row),
             "reasons": reasons,
@@ -109,18 +122,45 @@ class View:
                 "probability": float(state.certainty[row]) if state.predicted[row] >= 0 else None,
                 "cells": cells,
             }
-            for row, cells in zip(part.tolist(), self._rows.texts(part, _SHORT), strict=True)
+            for row, cells in zip(part.tolist(), self._texts(part, _SHORT), strict=True)
         ]
         return {"total": len(order), "rows": rows}
 
     def search(self, text: str) -> bytes:
         """Return one byte per row: whether a cell contains a text."""
-        return self._rows.search(text).astype(np.uint8).tobytes()
+        return self._contain(text).astype(np.uint8).tobytes()
+
+    def write(self, what: str) -> Path:
+        """Write a file and return its path; only files of this session are replaced.
+
+        The predictions in it belong to the labels.
+
+        Raises
+        ------
+        ValueError
+            If there is no such file, there are too few labels, or the last fit failed.
+        """
+        if what not in ENDINGS:
+            raise ValueError(f"what: expected {', '.join(ENDINGS)}, got {what!r}")
+        stem, ending = split_ending(self._path)
+        name = stem + ENDINGS[what].format(format=ending)
+        path = self._written.get(what) or _unused(self._path.with_name(name))
+        labels, classifier = self.session.state.names(), None
+        if what != "labels":
+            state = self.session.settled()
+            if state.message is not None:
+                raise ValueError(state.message)
+            labels, classifier = state.answer.labels, self._engine.fitted(state.answer)
+            if classifier is None or state.answer.distributions is None:
+                raise ValueError("expected labels of at least two classes; label some rows first")
+        self._write(what, path, labels, classifier)
+        self._written[what] = path
+        return path
 
     def _sorted(self, sort: str, descending: bool, search: str, state: State) -> NDArray[np.intp]:
         keys = self._keys(sort, state)
         order = np.argsort(-keys if descending else keys, kind="stable")  # NaN last in both
-        return order[self._rows.search(search)[order]] if search else order
+        return order[self._contain(search)[order]] if search else order
 
     def _keys(self, sort: str, state: State) -> NDArray[Any]:
         if sort == "row":
@@ -131,50 +171,29 @@ class View:
             places = np.append(pd.Series(state.classes, dtype=object).rank(), np.nan)
             return places[state.labels if sort == "label" else state.predicted]
         name = sort.removeprefix("column:")
-        if sort == name or name not in self._rows.names:
+        if sort == name or name not in self._names:
             raise invalid("sort", "row, uncertainty, …, or column:NAME", repr(sort[:50]))
-        return self._rows.keys(name)
-
-
-@final
-class TableRows:
-    """The table as texts.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Columns of Arrow types, without the target.
-    features : Table
-        The columns in use, as numbers, dates and categories.
-    """
-
-    def __init__(self, frame: pd.DataFrame, features: Table) -> None:
-        self._frame, self._features = frame, features
-        self.names = list(frame.columns)
-
-    def texts(self, rows: Any, longest: int) -> list[list[str | None]]:
-        """Return the cells of rows, None where missing, shortened to `longest` characters."""
-        shown = self._frame.iloc[rows]
-        columns = [_strings(shown[name]).to_pylist() for name in self.names]
-        return [[_shortened(cells[k], longest) for cells in columns] for k in range(len(rows))]
-
-    def search(self, text: str) -> NDArray[np.bool_]:
-        """Return which rows have a cell that contains a text, in any case."""
-        matches = np.zeros(len(self._frame), bool)
-        for name in self.names:
-            cells = pc.match_substring(_strings(self._frame[name]), text, ignore_case=True)
-            matches |= cells.fill_null(False).to_numpy(zero_copy_only=False)
-        return matches
-
-    def keys(self, name: str) -> NDArray[np.float64]:
-        """Return numbers that order the rows by a column; missing cells are NaN."""
         if name not in self._features.names:  # not in use
             texts = _strings(self._frame[name]).to_pandas()
             return np.asarray(texts.rank(method="dense"), np.float64)
         cells = self._features[name]
         if cells.kind == "category":  # sorted by their texts
             return np.where(cells.missing, np.nan, cells.codes)
-        return cells.as_floats(name, cells.unit)
+        return np.asarray(cells.as_floats(name, cells.unit))
+
+    def _texts(self, rows: Any, longest: int) -> list[list[str | None]]:
+        """Return the cells of rows, None where missing, shortened to `longest` characters."""
+        shown = self._frame.iloc[rows]
+        columns = [_strings(shown[name]).to_pylist() for name in self._names]
+        return [[_shortened(cells[k], longest) for cells in columns] for k in range(len(rows))]
+
+    def _contain(self, text: str) -> NDArray[np.bool_]:
+        """Return which rows have a cell that contains a text, in any case."""
+        matches = np.zeros(self._n, bool)
+        for name in self._names:
+            cells = pc.match_substring(_strings(self._frame[name]), text, ignore_case=True)
+            matches |= cells.fill_null(False).to_numpy(zero_copy_only=False)
+        return matches
 
 
 def _strings(column: pd.Series) -> Any:
@@ -183,3 +202,19 @@ def _strings(column: pd.Series) -> Any:
 
 def _shortened(text: str | None, longest: int) -> str | None:
     return text if text is None or len(text) <= longest else text[: longest - 1] + "…"
+
+
+def split_ending(path: Path) -> tuple[str, str]:
+    """Split a file name before the ending of its format; CSV if that cannot be written."""
+    for ending in (path.suffix, "".join(path.suffixes[-2:])):  # .csv, .csv.gz
+        with suppress(ValueError):
+            output_format(f"table{ending}")
+            return path.name.removesuffix(ending), ending
+    return path.stem, ".csv"
+
+
+def _unused(path: Path) -> Path:
+    """Return a path, numbered if there is such a file already."""
+    stem, _, rest = path.name.partition(".")
+    others = (path.with_name(f"{stem}-{number}.{rest}") for number in count(2))
+    return next(unused for unused in chain([path], others) if not unused.exists())

@@ -109,12 +109,10 @@ class Cells:
             objects that cannot be hashed.
         """
         if isinstance(column, np.ndarray):
-            texts = column.dtype.kind in "UST"
-            column = np.ascontiguousarray(
-                column, object if texts else column.dtype.newbyteorder("=")
-            )
             # pandas would convert objects to strings, which cannot hold halves of surrogate pairs.
-            column = pd.Series(column, dtype=object if column.dtype == object else None, copy=False)
+            objects = object if column.dtype.kind in "OUST" else None
+            column = np.ascontiguousarray(column, objects or column.dtype.newbyteorder("="))
+            column = pd.Series(column, dtype=objects, copy=False)
         elif isinstance(column, (pa.Array, pa.ChunkedArray)):
             column = pd.Series(column, dtype=pd.ArrowDtype(column.type), copy=False)
         dtype = column.dtype
@@ -164,12 +162,11 @@ class Cells:
         missing = self.missing[rows]
         if self.numbers is not None:
             return replace(self, missing=missing, numbers=self.numbers[rows])
-        codes = self.codes[rows]
-        if self.ordered:
-            return replace(self, missing=missing, codes=codes)
-        kept = np.full(len(codes), -1, codes.dtype)
-        kept[~missing], places = pd.factorize(codes[~missing])
-        return replace(self, missing=missing, codes=kept, values=[self.values[k] for k in places])
+        codes, values = self.codes[rows].copy(), self.values
+        if not self.ordered:
+            codes[~missing], places = pd.factorize(codes[~missing])
+            values = [values[k] for k in places]
+        return replace(self, missing=missing, codes=codes, values=values)
 
     def as_categories(self) -> Cells:
         """Return the column with one category for each distinct number."""
@@ -189,10 +186,10 @@ class Cells:
         """
         if self.missing.all():  # the type of an empty column does not matter
             return np.full(len(self), np.nan)
-        text = next((value for value in self.values if isinstance(value, str)), None)
-        if text is not None or self.unit != unit:
-            got = f"{self.unit or 'number'}s" if text is None else repr(text)
-            raise invalid(f"column {name!r}", f"{unit or 'number'}s as at fitting", got)
+        texts = (repr(value) for value in self.values if isinstance(value, str))
+        other = next(texts, None if self.unit == unit else f"{self.unit or 'number'}s")
+        if other is not None:
+            raise invalid(f"column {name!r}", f"{unit or 'number'}s as at fitting", other)
         numbers = self.numbers
         if numbers is None:
             numbers = np.array([*self.values, np.nan], np.float64)[self.codes]
@@ -247,16 +244,14 @@ def _plain(value: Any) -> Value:
     """Convert a value to a text, integer, float or boolean, as JSON requires."""
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, (bool, str)):
-        return value
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
-    if isinstance(value, numbers.Integral):
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return int(value)
     if isinstance(value, float) and math.isfinite(value):
         # 1.0 equals 1: a missing cell turns a column of integers into floats.
         return int(value) if value.is_integer() and abs(value) <= _SAFE_INTEGER else value
-    return str(value)
+    return value if isinstance(value, bool) else str(value)
 
 
 def _as_arrow(column: Any) -> Any:
@@ -265,12 +260,10 @@ def _as_arrow(column: Any) -> Any:
     Python objects have the type that all of them share.
     """
     try:
-        objects = column.dtype == object
-        if objects and pd.api.types.infer_dtype(column, skipna=True) in _NUMERIC:
+        if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) in _NUMERIC:
             column = column.to_numpy(np.float64, na_value=np.nan)  # maybe beyond 64 bits
         array = pa.array(column, from_pandas=True)
-        if isinstance(array, pa.ChunkedArray):
-            array = array.combine_chunks()
+        array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
         if pa.types.is_nested(array.type) or isinstance(array, pa.ExtensionArray):
             return None  # tuples, intervals
         return array.cast(pa.large_string()) if pa.types.is_binary(array.type) else array
@@ -280,47 +273,39 @@ def _as_arrow(column: Any) -> Any:
 
 def _read_arrow(array: Any, name: object) -> Cells:
     """Read an Arrow array of texts, numbers, dates or booleans."""
-    kind = array.type
-    missing = as_numpy(array.is_null())
+    kind, missing = array.type, np.asarray(array.is_null())
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        floats = as_numpy(array.cast(pa.float64()))
-        infinite = np.isinf(floats)
-        if infinite.any():
-            raise invalid(f"column {name!r}", "finite numbers", floats[infinite][0])
+        floats = np.asarray(array.cast(pa.float64()))
+        if len(infinite := floats[np.isinf(floats)]):
+            raise invalid(f"column {name!r}", "finite numbers", infinite[0])
         return Cells(np.isnan(floats), floats)
     if pa.types.is_integer(kind):
         target = np.uint64 if pa.types.is_unsigned_integer(kind) else np.int64
-        return Cells(missing, as_numpy(array.fill_null(0)).astype(target, copy=False))
+        return Cells(missing, np.asarray(array.fill_null(0)).astype(target, copy=False))
     if pa.types.is_temporal(kind):
         return _read_times(array, missing, name)
     if not pa.types.is_boolean(kind):
         array = array.cast(pa.large_string())  # texts of a column may exceed 2 GB
     encoded = array.dictionary_encode()
-    codes = as_numpy(encoded.indices.fill_null(-1))
+    codes = np.asarray(encoded.indices.fill_null(-1))
     return Cells(missing, codes=codes, values=encoded.dictionary.to_pylist())
 
 
 def _read_times(array: Any, missing: NDArray[np.bool_], name: object) -> Cells:
     """Read Arrow dates, times of day and durations as microseconds."""
     kind = array.type
-    unit: Unit | None = None
-    target = pa.time64("us")
+    unit: Unit | None = "datetime"
+    target = pa.timestamp("us", getattr(kind, "tz", None))
     if pa.types.is_duration(kind):
         target, unit = pa.duration("us"), "timedelta"
-    elif not pa.types.is_time(kind):
-        target, unit = pa.timestamp("us", getattr(kind, "tz", None)), "datetime"
+    elif pa.types.is_time(kind):
+        target, unit = pa.time64("us"), None
     try:
         exact = getattr(kind, "unit", "s") != "ns"  # nanoseconds are rounded
-        numbers = as_numpy(array.cast(target, safe=exact).cast(pa.int64()).fill_null(0))
+        numbers = np.asarray(array.cast(target, safe=exact).cast(pa.int64()).fill_null(0))
     except pa.ArrowInvalid:  # not in 64 bits
         numbers = np.full(len(array), _CALENDAR[1] + 1)
     outside = (numbers < _CALENDAR[0]) | (numbers > _CALENDAR[1])
     if unit == "datetime" and outside.any():
         raise invalid(f"column {name!r}", "dates in the years 1 to 9999", "dates outside")
     return Cells(missing, numbers, unit=unit)
-
-
-def as_numpy(array: Any) -> NDArray[Any]:
-    """Return an Arrow array as a NumPy array."""
-    values: NDArray[Any] = array.to_numpy(zero_copy_only=False)
-    return values

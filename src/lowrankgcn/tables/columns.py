@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Any, Literal, final
 
 import numpy as np
@@ -104,7 +105,8 @@ class Encoding:
         order = np.argsort(-counts, kind="stable")[:most] if most else np.arange(len(values))
         kept = [int(k) for k in order if counts[k] >= min_count]
         if not most and not categories.ordered:
-            kept.sort(key=lambda k: _sort_key(values[k]))
+            # Numbers come before texts, and missing cells last.
+            kept.sort(key=lambda k: (values[k] is None, isinstance(values[k], str), values[k]))
         shares = counts[kept] / max(1, len(cells))
         kept_values = tuple(values[k] for k in kept)
         return cls(name, kept_values, tuple(shares.tolist()), cells.unit, limits)
@@ -117,14 +119,12 @@ class Encoding:
     @property
     def labels(self) -> tuple[str, ...]:
         """Values, or intervals of the bins, as texts."""
-        names: Any = {None: "missing"}
-        if self.limits is None:
-            names |= {v: spell(v, self.unit) for v in self.values if v is not None}
-        else:
-            texts = ["-inf", *(spell_short(limit, self.unit) for limit in self.limits), "inf)"]
-            ends = [*(f"{text}]" for text in texts[1:-1]), texts[-1]]
-            names |= {k: f"({texts[k]}, {end}" for k, end in enumerate(ends)}
-        return tuple(names[value] for value in self.values)
+        names: Any = {v: spell(v, self.unit) for v in self.values if v is not None}
+        if self.limits is not None:
+            texts = ["-inf", *(spell_short(limit, self.unit) for limit in self.limits), "inf"]
+            names = {k: f"({low}, {high}]" for k, (low, high) in enumerate(pairwise(texts))}
+            names[len(self.limits)] = f"({texts[-2]}, inf)"
+        return tuple("missing" if value is None else names[value] for value in self.values)
 
     def positions(self, values: Sequence[Value | None]) -> list[int]:
         """Return where values are among those of the column, their number for unknown ones.
@@ -134,7 +134,7 @@ class Encoding:
         none = len(self.values)
         place = {lower_boolean(value): k for k, value in enumerate(self.values)}
         place |= {value: k for k, value in enumerate(self.values)}
-        return [place[v] if v in place else place.get(lower_boolean(v), none) for v in values]
+        return [place.get(v, place.get(lower_boolean(v), none)) for v in values]
 
     def encode(self, cells: Cells) -> NDArray[Any]:
         """Return the position of every cell in `values`, their number for none."""
@@ -209,7 +209,7 @@ class Scores:
 
 def is_few_integers(cells: Cells, most: int) -> bool:
     """Return whether all present cells are at most `most` distinct integers, or none is present."""
-    if cells.numbers is None or cells.unit is not None:
+    if cells.kind != "number":
         return bool(cells.missing.all())
     distinct = _few_distinct(cells.numbers[~cells.missing], most)
     return distinct is not None and bool((distinct == np.floor(distinct)).all())
@@ -247,17 +247,11 @@ def _few_distinct(present: NDArray[Any], limit: int) -> NDArray[Any] | None:
 
 def _binned(cells: Cells, limits: Sequence[float]) -> Cells:
     """Return numbers as categories, the numbers of their bins."""
-    places: NDArray[Any]
-    if len(limits) <= _FEW_LIMITS:
-        places = np.zeros(len(cells), dtype=np.int8)
+    places: NDArray[Any] = np.zeros(len(cells), dtype=np.int8)
+    if len(limits) > _FEW_LIMITS:
+        places = np.searchsorted(np.asarray(limits), cells.numbers, side="left")
+    else:
         for limit in limits:
             places += cells.numbers > limit
-    else:
-        places = np.searchsorted(np.asarray(limits), cells.numbers, side="left")
     places[cells.missing] = -1
     return Cells(cells.missing, codes=places, values=[*range(len(limits) + 1)], ordered=True)
-
-
-def _sort_key(value: Value | None) -> tuple[bool, bool, Any]:
-    """Order numbers before texts, and missing cells last."""
-    return value is None, isinstance(value, str), 0 if value is None else value

@@ -145,21 +145,19 @@ class TableEncoder:
             if number is not None:
                 positive_int(number, argument, maximum=most)
 
-        if isinstance(bins, Mapping):
-            bins_of = _by_column(bins, names, "bins", _DEFAULT_BINS, check)
-        else:
+        if not isinstance(bins, Mapping):
             check(bins, "bins")
-            bins_of = dict.fromkeys(names, bins)
+            bins = dict.fromkeys(names, bins)
+        bins_of = _by_column(bins, names, "bins", _DEFAULT_BINS, check)
         options: Any = {"binning": binning, "min_count": min_count, "missing": missing == "edge"}
 
         def fit_one(j: int, _: int) -> Encoding | None:
-            name, cells = names[j], table[names[j]]
+            cells, number = table[names[j]], bins_of[names[j]]
             if missing == "drop-column" and cells.missing.any():
                 return None
-            number = bins_of[name]
             if cells.kind == "category" or number is None or is_few_integers(cells, number):
                 number = None
-            return Encoding.fit(cells, name, number, **options)
+            return Encoding.fit(cells, names[j], number, **options)
 
         fitted = map_chunks(fit_one, len(names), 1)
         encoder = cls(names, tuple(column for column in fitted if column is not None))
@@ -250,9 +248,8 @@ class TableEncoder:
         >>> encoder.hyperedge_weights({0: 2.0})
         array([2., 2., 1.])
         """
-        if isinstance(column_weights, pd.Series) and not isinstance(
-            column_weights.index, pd.RangeIndex
-        ):
+        labels = getattr(column_weights, "index", None)
+        if isinstance(labels, pd.Index) and not isinstance(labels, pd.RangeIndex):
             column_weights = column_weights.to_dict()  # labelled, maybe in another order
         if not isinstance(column_weights, Mapping | None):
             if np.ndim(column_weights) != 1 or len(column_weights) != len(self.names):

@@ -34,6 +34,7 @@ from lowrankgcn.tables.columns import Encoding, FloatArray, Scores
 from lowrankgcn.tables.encoder import TableEncoder
 from lowrankgcn.tables.table import Table
 
+# The features of the Gaussian process, chosen with its recipe by benchmarks/few_labels.py.
 _FARTHEST = 5.0  # standard scores are clipped here
 _MOST_VALUES = 200  # values of a category with an indicator, the most frequent ones
 _BINS = (3, 8)  # quantile bins of the numbers as hyperedges, coarse and fine

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from threading import Lock
@@ -101,8 +100,7 @@ class Table:
     def __getitem__(self, name: Name) -> Cells:
         with self._locks[name]:
             column = self._columns[name]
-            cells = column if isinstance(column, Cells) else column()
-            self._columns[name] = cells
+            self._columns[name] = cells = column if isinstance(column, Cells) else column()
         return cells
 
     def items(self) -> Iterator[tuple[Name, Cells]]:
@@ -112,11 +110,8 @@ class Table:
     def take(self, rows: Any) -> Table:
         """Return some rows, by an index array or a slice."""
         n_rows = len(range(self.n_rows)[rows] if isinstance(rows, slice) else rows)
-        columns = {name: partial(self._taken, name, rows) for name in self.names}
+        columns = {name: lambda name=name: self[name].take(rows) for name in self.names}
         return Table(columns, n_rows, self.named)
-
-    def _taken(self, name: Name, rows: Any) -> Cells:
-        return self[name].take(rows)
 
     def matched(self, names: Sequence[Name], used: Sequence[Name], argument: str) -> Table:
         """Return the columns `used` of a table with the columns `names`.
@@ -168,27 +163,22 @@ def _raw_columns(frame: Any, argument: str) -> tuple[dict[Name, Any], int, bool]
         if isinstance(frame, (list, tuple)):
             frame = np.array(frame, dtype=object)
         if hasattr(frame, "__array__") and not isinstance(frame, np.ma.MaskedArray):
-            return _array_columns(frame, argument)
+            try:
+                array = np.asarray(frame)
+            except RuntimeError as error:  # a tensor that records gradients
+                raise invalid(argument, "an array of finite numbers", error) from None
+            fields = array.dtype.names
+            if array.ndim != (2 if fields is None else 1):
+                raise invalid(argument, _EXPECTED, f"an array of shape {array.shape}")
+            columns: Any = enumerate(array.T) if fields is None else ((f, array[f]) for f in fields)
+            return dict(columns), len(array), fields is not None
     try:
         frame = pd.DataFrame(frame)
     except (TypeError, ValueError):
         raise invalid(argument, _EXPECTED, type(frame).__name__) from None
-    names = [plain_name(name) for name in frame.columns]
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise invalid(argument, "columns of different names", f"several named {repeated[0]!r}")
-    return {name: frame.iloc[:, j] for j, name in enumerate(names)}, len(frame), named
-
-
-def _array_columns(values: Any, argument: str) -> tuple[dict[Name, Any], int, bool]:
-    """Return the columns of a 2-D or structured array."""
-    try:
-        array = np.asarray(values)
-    except RuntimeError as error:  # a tensor that records gradients
-        raise invalid(argument, "an array of finite numbers", error) from None
-    fields = array.dtype.names
-    if array.ndim != (2 if fields is None else 1):
-        raise invalid(argument, _EXPECTED, f"an array of shape {array.shape}")
-    if fields is not None:
-        return {name: array[name] for name in fields}, len(array), True
-    return dict(enumerate(array.T)), len(array), False
+    series: dict[Name, Any] = {}
+    for j, name in enumerate(map(plain_name, frame.columns)):
+        if name in series:
+            raise invalid(argument, "columns of different names", f"several named {name!r}")
+        series[name] = frame.iloc[:, j]
+    return series, len(frame), named

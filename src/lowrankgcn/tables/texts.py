@@ -3,61 +3,119 @@
 Each distinct text is parsed once:
 
 >>> import pandas as pd
->>> column = FileColumn.read(pd.Series(["12", "7", None, "NA"]))
+>>> column = TextColumn(Cells.read(pd.Series(["12", "7", None, "NA"]), "size"))
 >>> column.kind, column.as_numbers().as_floats("size").tolist()
 ('number', [12.0, 7.0, nan, nan])
->>> FileColumn.read(pd.Series(["007", "12"])).kind  # codes, not numbers
+>>> TextColumn(Cells.read(pd.Series(["007", "12"]), "code")).kind  # codes, not numbers
 'category'
->>> FileColumn.read(pd.Series(["$ 1,234.50", "$ 7"])).as_numbers().numbers.tolist()
+>>> TextColumn(Cells.read(pd.Series(["$ 1,234.50", "$ 7"]), "price")).as_numbers().numbers.tolist()
 [1234.5, 7.0]
+>>> dates = parse_dates(pa.array(["31/12/2024", "1/2/2025 2:30 pm"]))
+>>> dates.order, dates.times.to_pylist()[1].isoformat()
+('day first', '2025-02-01T14:30:00')
+>>> parse_dates(pa.array(["1/2/2025"])).ambiguous
+True
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal, final
+from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from lowrankgcn.tables.cells import Cells, ColumnKind, Unit, as_numpy, lower_boolean, spell
-from lowrankgcn.tables.dates import DateOrder, Dates, are_dates, parse_dates
+from lowrankgcn.tables.cells import Cells, ColumnKind, lower_boolean, spell
+
+DateOrder = Literal["day first", "month first"]
 
 #: Texts that mean a missing cell in a column whose other cells are numbers or dates.
 MISSING_TEXTS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
 
-_SEARCHED = 10_000  # values among which one for a message is searched
 _CODE = r"^[^0-9.,]*0[0-9]"  # leading zeros: codes, not numbers
 _BLANK = "[ \u00a0\u2009\u202f]"  # also no-break, thin and narrow ones
+_BOTH = "[.].*,"  # a decimal comma after points between thousands
 _ONE_COMMA = r"^[^0-9.,]*[0-9]{1,3},[0-9]{3}[^0-9.,]*$"
 _BEFORE = rf"^(?:[+-]?{_BLANK}*\p{{Sc}}?|\p{{Sc}}{_BLANK}*[+-]){_BLANK}*"
 _AFTER = rf"(?:[eE][+-]?[0-9]+)?{_BLANK}*[\p{{Sc}}%]?$"
+_CLOCK = (
+    r"(?:(?:,?\s+|T)(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})"
+    r"(?::(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]{1,6}))?)?\s*(?P<half>[AaPp][Mm])?)?"
+)
+_DATED = "^[0-9]+[./-][0-9]+[./-][0-9]"
+_YEAR, _MONTH, _DAY = "(?P<year>[0-9]{4})", "(?P<month>[0-9]{1,2})", "(?P<day>[0-9]{1,2})"
+_PARTS = ("year", "month", "day", "hour", "minute", "second")
+_DATES = {
+    order: re.compile(rf"{first}(?P<mark>[./-]){second}(?P=mark){third}{_CLOCK}")
+    for order, first, second, third in (
+        ("year first", _YEAR, _MONTH, _DAY),
+        ("month first", _MONTH, _DAY, _YEAR),
+        ("day first", _DAY, _MONTH, _YEAR),
+    )
+}
+
+
+class Numbers(NamedTuple):
+    """Numbers of texts.
+
+    Attributes
+    ----------
+    values : Arrow array
+        Null where texts are missing or not numbers.
+    style : {"plain", "formatted", "mixed"}
+        Formatted numbers have thousands separators, percent or currency signs. Mixed texts are not
+        all numbers.
+    decimal : {".", ","}
+        Decimal mark.
+    """
+
+    values: Any
+    style: Literal["plain", "formatted", "mixed"]
+    decimal: str
+
+
+class Dates(NamedTuple):
+    """Times of texts, in UTC where these have a time zone.
+
+    Attributes
+    ----------
+    times : Arrow array of microseconds
+        Null where texts are missing or not dates.
+    order : {"day first", "month first"} or None
+        None if the year comes first.
+    ambiguous : bool
+        Whether the other order would give other dates.
+    """
+
+    times: Any
+    order: DateOrder | None = None
+    ambiguous: bool = False
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class FileColumn:
-    """A column of a file, and what its texts may mean.
+class TextColumn:
+    """What the texts of a column may mean.
 
     Attributes
     ----------
     cells : Cells
         As spelled in the file, or in the type of the file.
     decimal : str
-        "," if numbers may have decimal commas.
+        Decimal mark of the table. The column has the other one if more of its texts are numbers
+        then.
+    order : {"day first", "month first"} or None
+        Of dates whose year is last, if it is known.
     """
 
     cells: Cells
     decimal: str = "."
-
-    @classmethod
-    def read(cls, column: Any, decimal: str = ".") -> FileColumn:
-        """Read a column of any type (:meth:`Cells.read`)."""
-        return cls(Cells.read(column, getattr(column, "name", None)), decimal)
+    order: DateOrder | None = None
 
     @cached_property
     def _texts(self) -> Any:
@@ -83,12 +141,12 @@ class FileColumn:
         """
         if self.cells.kind != "category":
             return "date" if self.cells.unit == "datetime" else "number"
-        texts, (numbers, style) = self._texts, self._numbers
-        if style != "mixed" and numbers.null_count < len(numbers):
-            if not pc.any(pc.match_substring_regex(texts, _CODE)).as_py():
-                return "number"
-        empty = texts.null_count == len(texts)
-        return "category" if empty or self.dates is None else "date"
+        if self._texts.null_count == len(self._texts):
+            return "category"
+        codes = pc.any(pc.match_substring_regex(self._texts, _CODE)).as_py()
+        if self.numbers.style != "mixed" and not codes:
+            return "number"
+        return "date" if self.dates.times.null_count == self._texts.null_count else "category"
 
     @cached_property
     def typed(self) -> Cells:
@@ -98,40 +156,22 @@ class FileColumn:
         return self.as_numbers() if self.kind == "number" else self.as_dates()
 
     @property
-    def n_distinct(self) -> int:
-        """Number of distinct values; texts of the same number count once."""
-        cells = self.typed
-        values = cells.codes if cells.numbers is None else cells.numbers
-        return len(pd.unique(values[~cells.missing]))
-
-    @property
     def whole(self) -> bool:
-        """Whether all numbers are integers."""
+        """Whether all cells are integers."""
         return self.kind == "number" and self.typed.numbers.dtype.kind in "iu"
 
     @property
-    def formatted(self) -> bool:
-        """Whether numbers have thousands separators, percent or currency signs."""
-        return self.kind == "number" and self._numbers[1] == "formatted"
-
-    def with_its_decimal(self) -> FileColumn:
-        """Return the column with decimal commas if more of its texts are numbers then."""
-        if self.decimal == "," or self.kind == "number":
-            return self
-        texts = self._texts.filter(pc.match_substring(self._texts, ","))
-        commas, points = (
-            pc.sum(pc.match_substring_regex(texts, _formatted(mark))).as_py() or 0 for mark in ",."
-        )
-        return replace(self, decimal=",") if commas > points else self
-
-    @property
-    def ambiguous_number(self) -> str | None:
-        """A number such as 1,234 if all commas of the column may also be decimal commas."""
-        if self.decimal == "," or not self.formatted:
-            return None
+    def comma_note(self) -> str | None:
+        """What the user should know about commas in numbers that may be read in two ways."""
         texts = self._texts.filter(pc.match_substring_regex(self._texts, "[,.]"))
-        clear = not len(texts) or not pc.all(pc.match_substring_regex(texts, _ONE_COMMA)).as_py()
-        return None if clear else str(texts[0])
+        if self.numbers.decimal == ",":
+            clear = self.decimal == "," or pc.any(pc.match_substring_regex(texts, _BOTH)).as_py()
+            return None if clear else "numbers are read with decimal commas"
+        doubtful = pc.all(pc.match_substring_regex(texts, _ONE_COMMA)).as_py()
+        if self.numbers.style != "formatted" or not len(texts) or not doubtful:
+            return None
+        advice = "(--decimal ',' reads decimal commas)"
+        return f"the comma of {str(texts[0])!r} is read as a thousands separator {advice}"
 
     def parsed(self, kind: Literal["number", "date"]) -> tuple[int, int, str | None, float]:
         """Count the texts that are numbers or dates on their own.
@@ -145,16 +185,16 @@ class FileColumn:
         share : float
             Share of such texts among the distinct texts.
         """
-        known = as_numpy(self._texts.is_valid())
+        known = np.asarray(self._texts.is_valid())
+        right = (self.numbers.values if kind == "number" else self.dates.times).is_valid()
         if not len(known):
             return 0, 0, None, 0.0
-        valid = self._numbers[0].is_valid() if kind == "number" else are_dates(self._texts)
-        right = as_numpy(valid) & known
         counts = np.bincount(self.cells.codes[~self.cells.missing], minlength=len(known))
-        others = np.flatnonzero(known & ~right)
+        others = np.flatnonzero(known & ~np.asarray(right))
         other = str(self.cells.values[others[0]]) if len(others) else None
-        share = right.sum() / max(1, known.sum())
-        return int(counts[right].sum()), int(counts[known].sum()), other, float(share)
+        share = 1 - len(others) / max(1, known.sum())
+        present = int(counts[known].sum())
+        return present - int(counts[others].sum()), present, other, share
 
     def as_numbers(self, *, unreadable_as_missing: bool = False) -> Cells:
         """Return the cells as numbers.
@@ -169,20 +209,10 @@ class FileColumn:
         ValueError
             If a cell is not a number; the message quotes it.
         """
-        if self.cells.missing.all():  # the type of an empty column does not matter
-            return Cells(self.cells.missing, np.zeros(len(self.cells), np.int64))
         if self.cells.numbers is not None and self.cells.unit != "datetime":
             return replace(self.cells, unit=None)
-        numbers, style = self._numbers
-        incomplete = style == "mixed" and not unreadable_as_missing
-        if incomplete or len(numbers) < len(self.cells.values):
-            raise ValueError(f"expected numbers, got {self.parsed('number')[2] or self._first!r}")
-        return self._at_codes(numbers, None)
-
-    @cached_property
-    def dates(self) -> Dates | None:
-        """Distinct texts as dates; None if some are not dates."""
-        return parse_dates(self._texts, prefer_day=self.decimal == ",")
+        other = None if unreadable_as_missing else self.parsed("number")[2]
+        return self._at_codes(self.numbers.values, "numbers", other)
 
     def as_dates(self, order: DateOrder | None = None) -> Cells:
         """Return the cells as dates.
@@ -197,87 +227,138 @@ class FileColumn:
         ValueError
             If a cell is not a date.
         """
-        cells = self.cells
-        if cells.unit == "datetime":
-            return cells
-        if cells.missing.all():
-            return Cells(cells.missing, np.zeros(len(cells), np.int64), unit="datetime")
-        dates = self.dates if order is None else parse_dates(self._texts, order)
-        if dates is None or cells.kind != "category" or len(dates.times) < len(cells.values):
-            expected = "dates" if order is None else f"dates with the {order}"
-            alone = self._texts[:_SEARCHED].drop_null().to_pylist()
-            wrong = (text for text in alone if parse_dates(pa.array([text]), order) is None)
-            raise ValueError(f"expected {expected}, got {next(wrong, self._first)!r}")
-        return self._at_codes(dates.times.cast(pa.int64()), "datetime")
+        if self.cells.unit == "datetime":
+            return self.cells
+        column = replace(self, order=order)
+        expected = "dates" if order is None else f"dates with the {order}"
+        times = column.dates.times.cast(pa.int64())
+        return replace(self._at_codes(times, expected, column.parsed("date")[2]), unit="datetime")
 
     def as_categories(self) -> Cells:
         """Return the cells as categories, sorted by their text; "True" is "true"."""
         cells = self.cells.as_categories()
-        places, distinct = pd.factorize(lower_booleans(spelled(cells)), sort=True)
+        texts = np.array([lower_boolean(text) for text in spelled(cells)], dtype=object)
+        places, distinct = pd.factorize(texts, sort=True)
         codes = np.append(places, -1)[cells.codes]
         return Cells(cells.missing, codes=codes, values=distinct.tolist(), ordered=True)
 
-    def _at_codes(self, values: Any, unit: Unit | None) -> Cells:
-        """Return cells with the meanings of their texts, an Arrow array of numbers."""
-        missing = np.append(as_numpy(values.is_null()), True)[self.cells.codes]
-        numbers = np.append(as_numpy(values.fill_null(0)), 0)[self.cells.codes]
-        return Cells(missing, numbers, unit=unit)
-
-    @property
-    def _first(self) -> Any:
-        """A value as a message quotes it."""
+    def _at_codes(self, values: Any, expected: str, other: str | None) -> Cells:
+        """Return cells with the meanings of their texts, unless one is another text."""
         cells = self.cells.as_categories()
-        return spell(cells.values[0], cells.unit) if cells.unit else cells.values[0]
+        if len(values) < len(cells.values):  # of another type
+            first = cells.values[0]
+            other = repr(spell(first, cells.unit) if cells.unit else first)
+            raise ValueError(f"expected {expected}, got {other}")
+        if other is not None:
+            raise ValueError(f"expected {expected}, got {other!r}")
+        missing = np.append(np.asarray(values.is_null()), True)[cells.codes]
+        return Cells(missing, np.append(np.asarray(values.fill_null(0)), 0)[cells.codes])
 
     @cached_property
-    def _numbers(self) -> tuple[Any, Literal["plain", "formatted", "mixed"]]:
-        """Distinct texts as Arrow numbers, null where missing or not numbers.
-
-        Formatted numbers have thousands separators or a unit. Their decimal mark is the other one
-        than in the table if more texts are numbers then. Mixed texts are not all numbers.
-        """
-        plain = _cast(pc.replace_substring(self._texts, self.decimal, "."))
+    def numbers(self) -> Numbers:
+        """Distinct texts as numbers."""
+        texts, mark = self._texts, self.decimal
+        plain = _cast(pc.replace_substring(texts, mark, "."))
+        if plain is None and mark == ".":
+            _, commas, points = count_marked(texts)
+            mark = "," if commas > points else "."
+            plain = _cast(pc.replace_substring(texts, mark, "."))
         if plain is not None:
             infinite = plain.filter(pc.is_inf(plain))
             if len(infinite):
                 raise ValueError(f"expected finite numbers, got {infinite[0]}")
-            return plain, "plain"
-        mark, other = self.decimal, "." if self.decimal == "," else ","
+            return Numbers(plain, "plain", mark)
+        _, commas, points = count_marked(texts, "[,.]")
+        mark = mark if commas == points else "," if commas > points else "."
         nothing = pa.scalar(None, pa.string())
-        kept, swapped = (
-            pc.if_else(pc.match_substring_regex(self._texts, _formatted(m)), self._texts, nothing)
-            for m in (mark, other)
-        )
-        # "1,5" alone is no number where points are decimal; "1.234,5" is.
-        clear = mark == "," or pc.any(pc.match_substring_regex(swapped, r"[.].*,")).as_py()
-        if clear and swapped.null_count < kept.null_count:
-            kept, mark = swapped, other
+        kept = pc.if_else(pc.match_substring_regex(texts, _formatted(mark)), texts, nothing)
         units = set(pc.replace_substring_regex(kept.drop_null(), r"[^\p{Sc}%]", "").to_pylist())
-        signs = units - {""}
-        if len("".join(signs)) > 1 or units == {"%", ""}:  # several units
+        if len("".join(units)) > 1 or units == {"%", ""}:  # several units
             kept = pa.nulls(len(kept), pa.string())
         digits = pc.replace_substring_regex(kept, f"[^0-9eE+{mark}-]", "")
-        numbers = _cast(pc.replace_substring(digits, mark, "."))
+        values = _cast(pc.replace_substring(digits, mark, "."))
         # "1e999" may be a code.
-        numbers = pc.if_else(pc.is_inf(numbers), pa.scalar(None, numbers.type), numbers)
-        complete = numbers.null_count == self._texts.null_count
-        return numbers, "formatted" if complete else "mixed"
+        values = pc.if_else(pc.is_inf(values), pa.scalar(None, values.type), values)
+        complete = values.null_count == texts.null_count
+        return Numbers(values, "formatted" if complete else "mixed", mark)
+
+    @cached_property
+    def dates(self) -> Dates:
+        """Distinct texts as dates."""
+        return parse_dates(self._texts, self.order, prefer_day=self.decimal == ",")
+
+
+def count_marked(texts: Any, marks: str = ",") -> tuple[int, int, int]:
+    """Count texts with marks (a pattern), and numbers among them with decimal commas or points.
+
+    >>> count_marked(pa.array(["1,5", "1,234", "red, blue", "7"]))
+    (3, 2, 1)
+    """
+    texts = texts.filter(pc.match_substring_regex(texts, marks))
+    commas, points = (
+        pc.sum(pc.match_substring_regex(texts, _formatted(mark))).as_py() or 0 for mark in ",."
+    )
+    return len(texts), commas, points
 
 
 def spelled(categories: Cells) -> list[str]:
     """Return the values of categories as text files spell them."""
-    texts = (spell(value, categories.unit) for value in categories.values)
-    pairs = zip(texts, categories.values, strict=True)
-    return [text.lower() if isinstance(value, bool) else text for text, value in pairs]
+    texts = ((value, spell(value, categories.unit)) for value in categories.values)
+    return [text.lower() if isinstance(value, bool) else text for value, text in texts]
 
 
-def lower_booleans(texts: Any) -> NDArray[Any]:
-    """Return texts with "true" and "false" in lower case, as booleans of binary formats are read.
+def parse_dates(texts: Any, order: DateOrder | None = None, *, prefer_day: bool = False) -> Dates:
+    """Parse texts as dates.
 
-    >>> lower_booleans(["True", "FALSE", "Truth", None]).tolist()
-    ['true', 'false', 'Truth', None]
+    Dates are in ISO 8601, or have day, month and year between points, slashes or hyphens.
+
+    Parameters
+    ----------
+    texts : Arrow array
+        Nulls are missing.
+    order : {"day first", "month first"}, optional
+        By default the one in which most texts are dates. If both are the same, the day is first
+        between points, and the month otherwise.
+    prefer_day : bool
+        Whether the day is first in all these cases.
     """
-    return np.array([lower_boolean(text) for text in texts], dtype=object)
+    for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
+        try:
+            times = pc.cast(texts, kind).cast(pa.timestamp("us"), safe=False)
+        except pa.ArrowInvalid:
+            continue
+        years = pc.min_max(pc.year(times)).as_py()
+        if years["min"] is None or 1 <= years["min"] <= years["max"] <= 9999:
+            return Dates(times)
+    nothing = pa.scalar(None, pa.string())
+    dated = pc.if_else(pc.match_substring_regex(texts, _DATED), texts, nothing)
+    orders: list[Any] = ["month first", "day first"] if order is None else [order]
+    if prefer_day or pc.any(pc.match_substring_regex(dated, r"^[0-9]+\.")).as_py():
+        orders.reverse()
+    dates = [Dates(_times(dated, one), one) for one in orders]
+    dates.append(Dates(_times(dated, "year first")))
+    complete = [one.times for one in dates if one.times.null_count == texts.null_count]
+    best = min(dates, key=lambda one: one.times.null_count)
+    return best._replace(ambiguous=bool(complete) and not complete[0].equals(complete[-1]))
+
+
+def _times(texts: Any, order: str) -> Any:
+    """Return timestamps, null where a text is no date or the date does not exist."""
+    times = [None if text is None else _time(text, order) for text in texts.to_pylist()]
+    return pa.array(times, pa.timestamp("us"))
+
+
+def _time(text: str, order: str) -> datetime | None:
+    if (date := _DATES[order].fullmatch(text)) is None:
+        return None
+    year, month, day, hour, minute, second = [int(part or 0) for part in date.group(*_PARTS)]
+    if half := date["half"]:  # hours 12, 1, …, 11 before or after noon
+        hour = hour % 12 + 12 * (half.lower() == "pm") if 1 <= hour <= 12 else 24
+    fraction = int((date["fraction"] or "").ljust(6, "0"))
+    try:
+        return datetime(year, month, day, hour, minute, second, fraction)
+    except ValueError:
+        return None
 
 
 def _formatted(decimal: str) -> str:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn.tables.cells import Cells
 
+# Conventions, described in choose_columns.
 _LEAST_WORDS = 3  # mean number of words of a text
 _LEAST_SHARE = 0.5  # of distinct texts among the cells; the same text again is a category
 _MOST_WORDS, _FEWEST_WORDS, _MOST_CELLS = 200, 50, 2 * 10**7  # fewer words for many rows
@@ -36,7 +37,9 @@ def is_free_text(cells: Cells) -> bool:
     present = int((~cells.missing).sum())
     if cells.numbers is not None or len(cells.values) <= _LEAST_SHARE * present:
         return False
-    gaps = pc.count_substring_regex(pc.utf8_trim_whitespace(_texts(cells)), r"\s+")
+    gaps = pc.count_substring_regex(
+        pc.utf8_trim_whitespace(pa.array(map(str, cells.values))), r"\s+"
+    )
     return bool(pc.mean(gaps).as_py() + 1 >= _LEAST_WORDS)
 
 
@@ -57,10 +60,9 @@ def find_words(cells: Cells, taken: Collection[str] = ()) -> tuple[str, ...]:
     counts = np.bincount(cells.codes[~cells.missing], minlength=len(cells.values))
     rows = np.bincount(codes, weights=counts[texts], minlength=len(words)).astype(np.int64)
     allowed = (rows >= _LEAST_ROWS) & (rows <= _LARGEST_SHARE * len(cells))
-    known = ((-rows[k], words[k]) for k in np.flatnonzero(allowed))
-    ranked = sorted(pair for pair in known if pair[1] not in taken)
+    known = ((-rows[k], words[k]) for k in np.flatnonzero(allowed) if words[k] not in taken)
     most = min(_MOST_WORDS, max(_FEWEST_WORDS, _MOST_CELLS // len(cells)))
-    return tuple(word for _, word in ranked[:most])
+    return tuple(word for _, word in sorted(known)[:most])
 
 
 def word_columns(cells: Cells, words: tuple[str, ...]) -> dict[str, Cells]:
@@ -76,18 +78,15 @@ def word_columns(cells: Cells, words: tuple[str, ...]) -> dict[str, Cells]:
     }
 
 
-def _texts(cells: Cells) -> Any:
-    return pa.array(map(str, cells.values), pa.string())
-
-
 def _occurrences(cells: Cells) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
     """Return the text and the word of every occurrence, as positions, and the words."""
-    lists = pc.split_pattern_regex(pc.utf8_lower(_texts(cells)), r"[^\p{L}\p{M}\p{N}]+")
+    lists = pc.split_pattern_regex(
+        pc.utf8_lower(pa.array(map(str, cells.values), pa.string())), r"[^\p{L}\p{M}\p{N}]+"
+    )
     spelled = pc.list_flatten(lists).dictionary_encode()
     folded = [normalize("NFKC", word).casefold() for word in spelled.dictionary.to_pylist()]
     words = list(dict.fromkeys(word for word in folded if len(word) > 1))
     place = {word: k for k, word in enumerate(words)}
     codes = np.array([place.get(word, -1) for word in folded], dtype=np.int64)
-    codes = codes[spelled.indices.to_numpy(zero_copy_only=False)]
-    texts = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
+    codes, texts = codes[spelled.indices], np.asarray(pc.list_parent_indices(lists))
     return texts[codes >= 0], codes[codes >= 0], words

@@ -31,25 +31,27 @@ _ROWS = 2048  # rows of products per task: few enough to keep all threads busy
 # Chosen for the eigenpairs of benchmarks/numeric.py.
 _MOST_DEGREE = 60
 _LEAST_SEPARATION = 1e-3  # of the unwanted spectrum, by which a filter separates wanted pairs
+_RESIDUALS = 8  # residuals that extend the space per round: fewer products, more rounds
 
 
 def solve_block(laplacian: Laplacian, request: Request) -> Solution:
     """Compute pairs by Rayleigh–Ritz on a space that is extended until residuals are below `tol`.
 
     Each round extends the space by the vectors that have not converged, multiplied with a Chebyshev
-    polynomial of 𝓛 that is small on the unwanted part of the spectrum. Their residuals extend it
-    instead (block Lanczos) if products are costly (fast sums), if a guess is given, or if the
-    unwanted part is not separated from the wanted pairs. A large space is restarted with its best
-    vectors.
+    polynomial of 𝓛 that is small on the unwanted part of the spectrum. The residuals of the lowest
+    of them extend it instead (block Lanczos) if products are costly (fast sums), if a guess is
+    given, or if the unwanted part is not separated from the wanted pairs. A large space is
+    restarted with its best vectors.
 
     Notes
     -----
-    Memory of some six blocks (n, 1.25 count), or nine of them for costly products.
+    Memory of some eight blocks (n, 1.25 count), or ten of them for costly products.
     """
     size, count = laplacian.n - laplacian.null_space.dimension, request.count
     width = min(size, count + max(8, count // 4))
     space = _Space(laplacian, request)
     filters = request.start is None and isinstance(laplacian.affinity.operator, _CHEAP)
+    step = count if filters else min(count, _RESIDUALS)
     most = min(size, (2 if filters else 3) * width)
     if request.start is not None:
         fresh, least = request.start[space.order, :width], count
@@ -60,47 +62,56 @@ def solve_block(laplacian: Laplacian, request: Request) -> Solution:
             fresh = space.filter(fresh, space.first_edge, degree)
     # Residuals add to the error of fast sums, which is compared with `tol` too.
     tol = request.tol if laplacian.affinity.exact else request.tol / 2
-    basis = image = np.zeros((laplacian.n, 0), space.dtype)
-    values = np.zeros(0)
+    columns = max(most, width + step)
+    basis, image = np.empty((2, laplacian.n, columns), space.dtype)
+    small, filled = np.zeros((columns, columns)), 0
     for _ in range(request.max_iter or 1000):
-        fresh = space.extended(basis, fresh, least - len(values))
+        fresh = space.extended(basis[:, :filled], fresh, least - filled)
         if not fresh.shape[1]:  # the space is exhausted
             break
-        added = space.product(fresh)
-        basis, image = np.hstack([basis, fresh]), np.hstack([image, added])
-        small = np.diag(np.pad(values, (0, fresh.shape[1])))
-        small[len(values) :] = _inner(basis, added).T  # the lower triangle is used
-        values, ritz = eigh(small)
-        if len(values) + fresh.shape[1] > most:  # no room for as many again
-            values, ritz = values[:width], ritz[:, :width]
-        basis, image = _combined(basis, ritz), _combined(image, ritz)
-        residuals, goal = _residuals(basis, image, values), space.goal(tol)
-        worst = float(residuals[:count].max())
-        active = np.flatnonzero(residuals[:count] > goal)
+        old, filled = filled, filled + fresh.shape[1]
+        basis[:, old:filled], image[:, old:filled] = fresh, space.product(fresh)
+        # The lower triangle is used.
+        small[old:filled, :filled] = _inner(image[:, old:filled], basis[:, :filled])
+        values, ritz = eigh(small[:filled, :filled])
+        if filled + fresh.shape[1] > most:  # no room for as many again
+            for block in (basis, image):
+                block[:, :width] = _combined(block[:, :filled], ritz[:, :width])
+            small[:width, :width], ritz, filled = np.diag(values[:width]), np.eye(width), width
+            vectors, images = basis[:, :count], image[:, :count]
+        else:
+            vectors, images = (
+                _combined(block[:, :filled], ritz[:, :count]) for block in (basis, image)
+            )
+        residuals, goal = _residuals(vectors, images, values[:count]), space.goal(tol)
+        active = np.flatnonzero(residuals > goal)[: columns - filled]
         if len(active):
             last, edge = float(values[count - 1]), float(values[:width][-1])
             if filters and space.separates(last, edge):
-                degree = space.degree(edge, last, 3.0 * worst / goal)
-                fresh = space.filter(basis[:, active], edge, degree)
+                degree = space.degree(edge, last, 3.0 * float(residuals.max()) / goal)
+                fresh = space.filter(vectors[:, active], edge, degree)
             else:
-                fresh = image[:, active] - basis[:, active] * values[active].astype(space.dtype)
+                lowest = active[:step]
+                scaled = vectors[:, lowest] * values[lowest].astype(space.dtype)
+                fresh = images[:, lowest] - scaled
         elif space.dtype == np.float64:
             break
         else:
+            kept = count if tol >= _SINGLE_TOL else width
+            fresh, least = _combined(basis[:, :filled], ritz[:, :kept]), count
             space.use(np.float64)
-            fresh, least = basis[:, : count if tol >= _SINGLE_TOL else width], count
-            basis = image = np.zeros((laplacian.n, 0))
-            values = np.zeros(0)
+            basis, image = np.empty((2, laplacian.n, columns))
+            filled = 0
     else:
         raise EigensolverError(
-            f"block iteration reached residuals of {worst:.1e} for tol={request.tol:g} with "
-            f"{space.products} products; raise max_iter or tol, or request fewer pairs"
+            f"block iteration reached residuals of {residuals.max():.1e} for tol={request.tol:g} "
+            f"with {space.products} products; raise max_iter or tol, or request fewer pairs"
         )
     chosen = np.arange(count)[:: -1 if request.largest else 1]
-    vectors = np.empty((laplacian.n, count), basis.dtype)
-    vectors[space.order] = basis[:, chosen]
+    ordered = np.empty((laplacian.n, count), vectors.dtype)
+    ordered[space.order] = vectors[:, chosen]
     values = np.maximum(space.sign * values[chosen], SMALLEST)
-    return stored_solution(values, vectors, residuals[chosen], "block", space.products)
+    return stored_solution(values, ordered, residuals[chosen], "block", space.products)
 
 
 @final

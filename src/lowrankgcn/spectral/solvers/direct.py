@@ -37,10 +37,10 @@ def solve_dense(laplacian: Laplacian, request: Request) -> Solution:
     values, vectors = la.eigh(matrix)
     values = np.maximum(values[: laplacian.n - null.dimension], SMALLEST)
 
-    def build(index: NDArray[np.intp], dtype: Any) -> Built:
-        chosen = vectors[:, index]
-        residuals = np.linalg.norm(laplacian @ chosen - chosen * values[index], axis=0)
-        return chosen.astype(dtype, copy=False), residuals
+    def build(index: NDArray[np.intp], dtype: Any, lead: int = 0) -> Built:
+        built = np.empty((laplacian.n, lead + len(index)), dtype)
+        built[:, lead:] = chosen = vectors[:, index]
+        return built, np.linalg.norm(laplacian @ chosen - chosen * values[index], axis=0)
 
     return Solution(values, "dense", build, laplacian.n, complete=True)
 
@@ -60,14 +60,16 @@ def solve_svd(laplacian: Laplacian, request: Request) -> Solution:
     rank = int((squares > 16 * len(gram) * np.finfo(float).eps).sum())
     squares, right = squares[::-1][:rank], right[:, ::-1][:, :rank]
 
-    def build(index: NDArray[np.intp], dtype: Any) -> Built:
+    def build(index: NDArray[np.intp], dtype: Any, lead: int = 0) -> Built:
         mu, v = squares[index], right[:, index]
         # 𝓛u − λu = −Z e with e = (ZᵀZ v − μv)/√μ, whose norm is √(eᵀ ZᵀZ e).
         defect = (gram @ v - v * mu) / np.sqrt(mu)
         norms = np.sqrt(np.maximum(np.einsum("ij,ij->j", defect, gram @ defect), 0.0))
         # The Gram matrix itself is known to rounding only.
         residuals = np.hypot(norms, np.finfo(np.float64).eps / np.sqrt(mu))
-        return factor.matmul(_reorthogonalized(gram, v, mu), dtype=dtype), residuals
+        built = np.empty((laplacian.n, lead + len(index)), dtype)
+        factor.matmul(_reorthogonalized(gram, v, mu), out=built[:, lead:])
+        return built, residuals
 
     values = np.clip(1.0 - squares, SMALLEST, 1.0)
     bulk = laplacian.n - laplacian.null_space.dimension - rank
@@ -94,8 +96,9 @@ def solve_nearly_svd(laplacian: Laplacian, request: Request) -> Solution | None:
     reach = squares[count + joined - 1] - (shifts.mean() - shifts.min())
     wanted = max(count + joined + _EXTRA, min(int((squares > reach).sum()), 2 * count + 32))
     mu = squares[: min(wanted, rank)]
-    U = factor.matmul(right[:, : len(mu)] / np.sqrt(mu), dtype=request.dtype)
-    shift = laplacian.shift
+    U = np.empty((laplacian.n, len(mu)), request.dtype)
+    factor.matmul(right[:, : len(mu)] / np.sqrt(mu), out=U)
+    shift, room = laplacian.shift, min(null.dimension, len(mu) - count)
 
     def products(start: int, stop: int) -> FloatArray:
         rows = U[start:stop].astype(np.float64, copy=False)
@@ -122,11 +125,11 @@ def solve_nearly_svd(laplacian: Laplacian, request: Request) -> Solution | None:
         defect -= rows @ image_ritz
         chosen -= null.combine(overlap, start, stop)
         defect -= chosen * values
-        U[start:stop, :count] = chosen
+        U[start:stop, room : room + count] = chosen
         return np.asarray(np.einsum("ij,ij->j", defect, defect))
 
     residuals = np.sqrt(sum_rows(rotate, laplacian.n))
-    return stored_solution(values, U, residuals, "svd", len(mu))
+    return stored_solution(values, U, residuals, "svd", len(mu), room)
 
 
 def _factor(laplacian: Laplacian) -> Factor:

@@ -63,8 +63,9 @@ class Solution:
     method : str
         Name of the solver.
     build : callable
-        ``build(index, dtype)`` returns the eigenvectors of the given numbers, shape
-        (n, len(index)), and their residuals. The array may belong to the solution.
+        ``build(index, dtype, lead=0)`` returns the eigenvectors of the given numbers, after `lead`
+        unset columns, shape (n, lead + len(index)), and their residuals. The array may belong to
+        the solution.
     products : int
         Number of vectors that were multiplied with the operator.
     complete : bool
@@ -75,7 +76,7 @@ class Solution:
 
     values: FloatArray
     method: str
-    build: Callable[[NDArray[np.intp], Any], Built]
+    build: Callable[..., Built]
     products: int = 0
     complete: bool = False
     bulk_value: float = 0.0
@@ -88,14 +89,22 @@ class Solution:
 
 
 def stored_solution(
-    values: FloatArray, vectors: NDArray[Any], residuals: FloatArray, method: str, products: int
+    values: FloatArray,
+    vectors: NDArray[Any],
+    residuals: FloatArray,
+    method: str,
+    products: int,
+    room: int = 0,
 ) -> Solution:
-    """Return a solution whose eigenvectors are the first columns of an array."""
+    """Return a solution whose eigenvectors are columns of an array, after `room` unused ones."""
 
-    def build(index: NDArray[np.intp], dtype: Any) -> Built:
-        first = slice(len(index))  # without a copy
-        columns = first if np.array_equal(index, np.arange(len(index))) else index
-        return vectors[:, columns].astype(dtype, copy=False), residuals[index]
+    def build(index: NDArray[np.intp], dtype: Any, lead: int = 0) -> Built:
+        if lead <= room and np.array_equal(index, np.arange(len(index))):
+            first = slice(room - lead, room + len(index))  # without a copy
+            return vectors[:, first].astype(dtype, copy=False), residuals[index]
+        chosen = np.empty((len(vectors), lead + len(index)), dtype)
+        chosen[:, lead:] = vectors[:, room + index]
+        return chosen, residuals[index]
 
     return Solution(values, method, build, products)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from lowrankgcn._format import count as thousands
 from lowrankgcn._format import duration, percent, plural, shorten
-from lowrankgcn.experiments.comparison.methods import METHODS, REFERENCE
-from lowrankgcn.experiments.comparison.task import SCORES, Comparison
+from lowrankgcn.experiments.comparison import SCORES, Comparison
+from lowrankgcn.experiments.methods import METHODS, REFERENCE
 from lowrankgcn.experiments.statistics import interval, markdown_table, plus_minus
 
 HEADER = ("method", "accuracy %", "difference", "balanced %", "log-loss", "time")
@@ -84,7 +84,7 @@ def heading(comparison: Comparison) -> str:
     return f"{task.name}: {rows}, {task.rows.shape[1]} columns; {splits}{order}"
 
 
-def tables(comparison: Comparison) -> Iterator[tuple[str, list[list[str]], int | None]]:
+def tables(comparison: Comparison) -> Iterator[tuple[str, list[list[Any]], int | None]]:
     """Yield for each number of labels a subtitle, the cells, and which row has the best accuracy.
 
     Cells are in the order of ``HEADER``. No row is the best one if all methods failed.

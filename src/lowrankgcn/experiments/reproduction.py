@@ -32,14 +32,15 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from lowrankgcn.experiments.reproduction import training_runs
-from lowrankgcn.experiments.reproduction.training_runs import Case, Entries, Measured, Watch
+from lowrankgcn.experiments import training_runs
 from lowrankgcn.experiments.statistics import CONFIDENCE, interval, plus_minus, prediction_interval
+from lowrankgcn.experiments.training_runs import Case, Entries, Measured, Watch
 
 _ROWS = 58  # in all tables of the paper: at 95 % each, three would differ by chance
 # Points. The choice of training nodes, the same for all of the paper's figures, changes an accuracy
 # by more.
 TOLERANCE = 2.0
+# Conventions.
 _BASES = 8  # choices of signs for every reduced-order row
 _BASIS_RUNS = 20  # runs of every other choice of signs
 _SPLIT_RUNS = 5  # runs of every random training set

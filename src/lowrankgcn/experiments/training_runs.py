@@ -42,6 +42,7 @@ from lowrankgcn.spectral.filters import Polynomial
 from lowrankgcn.spectral.kernel import kernel, low_rank_kernels
 from lowrankgcn.spectral.laplacian import Laplacian
 
+# Settings of the paper.
 _BANDWIDTH = 3.5
 _HIDDEN = {"spiral": 4, "cars": 8, "cars-acceptability": 8, "mushrooms": 16}
 # The paper's eigensolver tolerance for a few pairs; products with all of 𝓛 are more accurate.

@@ -24,11 +24,11 @@ from matplotlib.axes import Axes
 from lowrankgcn._format import plural
 from lowrankgcn._parallel import available_threads
 from lowrankgcn.datasets import load_spiral
-from lowrankgcn.experiments.reproduction.results import PAPER, TOLERANCE, Results
+from lowrankgcn.experiments.reproduction import PAPER, TOLERANCE, Results
 from lowrankgcn.experiments.statistics import plus_minus
 from lowrankgcn.plotting import plot_embedding, plot_filter
-from lowrankgcn.plotting._common import add_legend, class_mark
-from lowrankgcn.report.rendering import render_page, versions
+from lowrankgcn.plotting.drawing import add_legend, class_mark
+from lowrankgcn.report.pages import render_page, versions
 from lowrankgcn.spectral.filters import Linear, Pseudoinverse, Quadratic
 
 HEADER: list[str] = PAPER["page"]["header"]

@@ -35,13 +35,13 @@ from lowrankgcn import datasets
 from lowrankgcn._format import shorten
 from lowrankgcn._validation import invalid, positive_int
 from lowrankgcn.estimators.evidence import Evidence, log_loss
-from lowrankgcn.experiments.comparison.methods import Method
+from lowrankgcn.experiments.methods import Method
 from lowrankgcn.tables import Cells, Table
 from lowrankgcn.tables.cells import Name
 
 _LARGEST = 1e150  # squares, which variances need, stay finite
 SCORES = ("accuracy", "balanced_accuracy", "log_loss")
-_LEAST = 1e-6  # smaller probabilities of the true class count as this one
+_LEAST = 1e-6  # convention: smaller probabilities of the true class count as this one
 # Warnings about other packages' internals, which users of a method cannot act on.
 _IGNORED = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
 

@@ -34,9 +34,9 @@ from lowrankgcn._validation import choice, invalid
 from lowrankgcn.tables import TableEncoder
 
 if TYPE_CHECKING:
-    from lowrankgcn.experiments.comparison.task import ComparisonTask
+    from lowrankgcn.experiments.comparison import ComparisonTask
 
-_NEIGHBOURS = 10
+_NEIGHBOURS = 10  # convention
 _SAMPLE = 2000  # rows from which the scale of a Gaussian kernel is estimated
 _LARGE = 50_000  # rows; a search among all pairs or 200 epochs over all rows take minutes
 _DENSE = 10_000  # rows; n×n matrices would take more than 2 GB
@@ -75,7 +75,9 @@ class Method(NamedTuple):
         """Return why the method cannot run on a table of this size, or None."""
         for package in self.packages:
             if find_spec(package) is None:
-                return f"{package.replace('_', '-')} is not installed"
+                extra = "nn" if self.packages == ("torch",) else "peers"
+                name = package.replace("_", "-")
+                return f"{name} is not installed; pip install 'lowrankgcn[{extra}]'"
         too_large = f"more than {self.limit} rows take too much time or memory"
         return too_large if n_rows > self.limit else None
 
@@ -142,7 +144,7 @@ def hyperedges(task: ComparisonTask) -> NDArray[np.int64]:
     categories, otherwise one for every row and its ten nearest rows.
 
     >>> import pandas as pd
-    >>> from lowrankgcn.experiments.comparison.task import ComparisonTask
+    >>> from lowrankgcn.experiments.comparison import ComparisonTask
     >>> frame = pd.DataFrame({"colour": ["red", "blue", "red", "blue"]})
     >>> hyperedges(ComparisonTask("things", frame, [0, 1, 0, 1]))
     array([[0, 1, 2, 3],
@@ -239,7 +241,5 @@ def choose(keys: Sequence[str] | None = None) -> tuple[Method, ...]:
     chosen = tuple(method for method in METHODS if method.key in wanted)
     for method in chosen:
         if (obstacle := method.obstacle()) is not None:
-            extra = "nn" if method.packages == ("torch",) else "peers"
-            got = f"{method.key!r}: {obstacle}; pip install 'lowrankgcn[{extra}]'"
-            raise invalid("method", "methods that are installed", got)
+            raise invalid("method", "methods that are installed", f"{method.key!r}: {obstacle}")
     return chosen
