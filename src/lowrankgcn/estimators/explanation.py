@@ -119,7 +119,7 @@ class ExplainedRow:
     log_odds: float
     baseline: float
     contributions: tuple[Contribution, ...] = field(repr=False)
-    linked: tuple[int, int] | None = None
+    linked: tuple[int, int] | None = field(default=None, repr=False)
 
     def lines(self, by: By, top: int | None = _SHOWN, first: int = 0) -> list[str]:
         """Return the prediction and the `top` contributions as text, counting rows from `first`.
