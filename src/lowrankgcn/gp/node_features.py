@@ -20,7 +20,6 @@ from typing import Annotated, Any, final
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.extmath import randomized_svd
 
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks
@@ -86,6 +85,8 @@ class NodeFeatures:
             features = cls(None, wide.mean(axis=0), weights, None)
         F = features.read(X if wide is None else wide)
         if _EXACT < F.shape[0] <= _MOST_NODES and F.shape[1] > _RANK:
+            from sklearn.utils.extmath import randomized_svd  # models of files predict without it
+
             _, _, basis = randomized_svd(
                 features._directions(F), _RANK, n_iter=2, random_state=random_state
             )
