@@ -162,13 +162,17 @@ def test_graphs(case: str) -> None:
 
 
 def test_a_graph_that_was_not_built_from_the_rows() -> None:
-    classifier = SpectralGPClassifier(graph=AdjacencyGraph(WEIGHTS), random_state=0).fit(X, Y)
-    assert (classifier.transduction_ == TRUTH).mean() > 0.7
-    assert len(classifier.suggest(3)) == 3 and classifier.prediction_sets().shape == (80, 2)
-    assert classifier.unsure().shape == (80,)
-    for method in (classifier.predict, classifier.explain):
-        with pytest.raises(ValueError, match=r"^X: expected the fitted rows"):
-            method(X)
+    for graph in (AdjacencyGraph(WEIGHTS), GaussianGraph(X + 1.0, 0.5)):
+        classifier = SpectralGPClassifier(graph=graph, random_state=0).fit(X, Y)
+        assert (classifier.transduction_ == TRUTH).mean() > 0.7
+        assert len(classifier.suggest(3)) == 3 and classifier.prediction_sets().shape == (80, 2)
+        assert classifier.unsure().shape == (80,)
+        for method in (classifier.predict, classifier.explain):
+            if isinstance(graph, AdjacencyGraph):  # new nodes without edges
+                assert len(method(X[:5])) == 5
+                continue
+            with pytest.raises(ValueError, match=r"^X: expected the fitted rows"):
+                method(X)
 
 
 def test_masked_cells_are_missing() -> None:

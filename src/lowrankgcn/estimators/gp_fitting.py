@@ -24,7 +24,7 @@ from lowrankgcn.gp.process import fit_process
 from lowrankgcn.gp.recipe import Prior, row_blocks, supervised_blocks
 from lowrankgcn.gp.shares import apply_factors, label_factors, share_factors
 from lowrankgcn.gp.views import GRAPHS, FittedViews
-from lowrankgcn.graphs import AdjacencyGraph, Hypergraph
+from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
 
@@ -104,7 +104,9 @@ def prepare_rows(
     sample = Sample.draw(rows, settings.graph, always, settings.fit_rows, seed)
     graph, data, fitted_only = settings.graph, sample.data, ""
     options: Any = {"rank": settings.rank, "tol": settings.tol, "random_state": seed}
-    if rows.kind != "table":
+    if rows.kind == "nodes" and isinstance(graph, Graph):
+        views = FittedViews.fit(data, graphs=(), given=graph, **options)
+    elif rows.kind != "table":
         make: Any = {"affinities": AdjacencyGraph, "incidence": Hypergraph}.get(rows.kind)
         views = FittedViews.fit(None, given=data if make is None else make(data), **options)
     elif isinstance(graph, str):
@@ -135,6 +137,7 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, A
     report_progress("fitting the blocks")
     known, features = prepared.at(labels.index), views.maps.features
     trust = 0.0 if features is None else features.continuous_share
+    wide = views.maps.nodes is not None and features is None
     with single_threaded_blas_if_small(10 * len(labels.index)):  # matrices of that many columns
         blocks, forest_loss = _blocks(prepared, known, labels)
         process, held_out = fit_process(
@@ -143,7 +146,7 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, A
             labels.n_classes,
             blocks,
             forest_loss=forest_loss,
-            prior=Prior.load(),
+            prior=Prior.load("graph_prior" if wide else "prior"),
             random_state=prepared.seed,
             graph_trust=trust,
         )
@@ -201,7 +204,7 @@ def _blocks(
 
 def _background(prepared: PreparedRows, distributions: FloatArray) -> dict[str, FloatArray]:
     """Return rows that represent the table, sorted by predicted class and probability."""
-    if prepared.views.maps.features is None:
+    if prepared.views.maps.features is None or prepared.views.maps.nodes is not None:
         return {}
     order = np.lexsort((distributions.max(axis=1), distributions.argmax(axis=1)))
     places = (np.arange(_BACKGROUND) + 0.5) * len(order) / _BACKGROUND

@@ -27,11 +27,13 @@ from scipy.linalg import cho_factor, cho_solve
 
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn.gp.blocks import Views
+from lowrankgcn.gp.node_graph import PropagatedRows
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.operators import FloatArray
 
 _REFERENCES = 300  # labelled rows that are compared with, O(m²) for each row
 _CHUNK = 1024  # rows whose kernel is held at a time
+_PROPAGATED = 2**26  # entries of the kernel for features on a graph, which is propagated as a whole
 
 
 def conformal_limit(scores: FloatArray, level: float) -> float:
@@ -126,7 +128,10 @@ class Novelty:
             return _relative(self.process, ((K @ self.inverse) * K).sum(axis=1), rows)
 
         count = len(next(iter(views.values())))
-        return np.concatenate([np.zeros(0), *map_chunks(part, count, _CHUNK)])
+        size = _CHUNK
+        if any(isinstance(view, PropagatedRows) for view in views.values()):
+            size = max(_CHUNK, _PROPAGATED // len(self.inverse))
+        return np.concatenate([np.zeros(0), *map_chunks(part, count, size)])
 
 
 def _relative(process: GaussianProcess, known: FloatArray, rows: tuple[Any, ...]) -> FloatArray:

@@ -21,6 +21,7 @@ from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.gp.blocks import Block, Views
 from lowrankgcn.gp.leaves import LeafBlock
 from lowrankgcn.gp.likelihood import CONSTANT, adapt, softmax, targets
+from lowrankgcn.gp.propagated_block import PropagatedBlock
 from lowrankgcn.gp.recipe import SUPERVISED, FewLabels, Prior, size_terms
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.operators import FloatArray
@@ -55,7 +56,7 @@ class GaussianProcess:
     factors : (C,) array
         Factors of the class shares.
     constant : float
-        Variance c of the constant.
+        Prior variance c of the constant.
     """
 
     blocks: tuple[Block, ...]
@@ -94,12 +95,21 @@ class GaussianProcess:
         count = len(next(iter(views.values())))
         result = np.tile(self.constant * self.alpha.sum(axis=0), (count, 1))
         terms = self.blocks, self.amplitudes, self.readouts
+        # The whole graph is propagated at once, for all rows.
+        whole = {
+            block.name: block.scores(block.represent(views), readout)
+            for block, readout in zip(self.blocks, self.readouts, strict=True)
+            if isinstance(block, PropagatedBlock)
+        }
 
         def add(start: int, stop: int) -> list[float]:
             part = {name: rows[start:stop] for name, rows in views.items()}
             totals = []
             for block, factor, readout in zip(*terms, strict=True):
-                scores = factor * block.scores(block.represent(part), readout)
+                if block.name in whole:
+                    scores = factor * whole[block.name][start:stop]
+                else:
+                    scores = factor * block.scores(block.represent(part), readout)
                 result[start:stop] += scores
                 totals.append(0.0 if sizes is None else float(np.abs(scores).sum()))
             return totals
@@ -192,9 +202,15 @@ def fit_process(
     that O(m + 2000²) with 2000 inducing rows.
     """
     m, generator = len(classes), np.random.default_rng(random_state)
-    Y, size = targets(classes, n_classes), size_terms(m, n_classes)
+    Y = targets(classes, n_classes)
     few = FewLabels.of(np.bincount(classes, minlength=n_classes))
-    labelled = tuple(block.represent(views) for block in blocks)
+    constant = few.constant if prior.constant is None else prior.constant
+    labelled = tuple(
+        block.finished(block.represent(views))
+        if isinstance(block, PropagatedBlock)
+        else block.represent(views)
+        for block in blocks
+    )
     sample = sample_rows(np.arange(m), ADAPTED_ROWS, generator)
     free = [k for k, block in enumerate(blocks) if block.name not in SUPERVISED]
     kernels = np.array([blocks[k].kernel(labelled[k][sample], labelled[k][sample]) for k in free])
@@ -203,27 +219,26 @@ def fit_process(
         Y[sample],
         classes[sample],
         np.array([prior.adaptation[blocks[k].name] for k in free]),
-        float(size @ prior.adaptation_temperature),
-        few.constant,
+        float(size_terms(m, n_classes) @ prior.adaptation_temperature),
+        constant,
+        prior.spread,
     )
     # How much better the forest is on rows that neither has seen.
     better = 0.0 if forest_loss is None else (loss - forest_loss) / np.log(n_classes)
     kinds = ["forests" if isinstance(block, LeafBlock) else "columns" for block in blocks]
-    shifts = common + better * np.array([prior.gates[kind] for kind in kinds])
+    shifts = common + better * np.array([prior.gates.get(kind, 0.0) for kind in kinds])
     shifts[free] = adapted
     shifts += [few.boost(block, n_classes, graph_trust) for block in blocks]
     log_amplitudes = np.array([prior.final[block.name] for block in blocks]) + shifts
-    terms = np.append(size, few.evidence * temperature)
-    log_temperature = few.temperature + float(terms @ prior.final_temperature)
     process = GaussianProcess(
         blocks=tuple(blocks),
         amplitudes=np.exp(np.clip(log_amplitudes, *_RANGE)),
         labelled=labelled,
         index=np.arange(m),
         alpha=np.zeros_like(Y),
-        temperature=float(np.exp(log_temperature)),
+        temperature=float(np.exp(prior.log_temperature(m, n_classes, temperature, few))),
         factors=np.ones(n_classes),
-        constant=few.constant,
+        constant=constant,
     )
     solve = _solve_exactly if m <= EXACT_ROWS else _solve_inducing
     return solve(process, Y, generator)

@@ -4,6 +4,7 @@
 ``linear``, ``radial``    kernels of the standard scores; with ``-ranks`` those of the ranks
 ``…-6``, ``-20``, ``-60`` flat filters: the first eigenvectors of a graph
 ``…-inverse``             the filter 0.01/(λ + 0.01) on all eigenvectors
+``ego`` … ``near``        features that are propagated on a given graph (:mod:`.propagation`)
 ``weighted-…``            kernels of the ranks, columns weighted by differences of classes
 ``random-forest``         leaves of a forest fitted to the labelled rows
 ========================= ==================================================================
@@ -23,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal, NamedTuple, final
+from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ from numpy.typing import NDArray
 from lowrankgcn.gp.blocks import Block, LinearBlock, RadialBlock, Views
 from lowrankgcn.gp.leaves import LeafBlock
 from lowrankgcn.gp.likelihood import CONSTANT
+from lowrankgcn.gp.propagated_block import PropagatedBlock
+from lowrankgcn.gp.propagation import PROPAGATIONS
 from lowrankgcn.gp.shares import drawn_by_class
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.filters import RegularizedInverse
@@ -72,7 +75,7 @@ ROW_BLOCKS = (
     RowBlock("given-inverse", "given", "inverse", 0.01),
 )
 SUPERVISED = ("weighted-linear", "weighted-radial", "random-forest")
-BLOCK_NAMES = (*(spec.name for spec in ROW_BLOCKS), *SUPERVISED)
+BLOCK_NAMES = (*(spec.name for spec in ROW_BLOCKS), *PROPAGATIONS, *SUPERVISED)
 
 _WEIGHTED_SHARPNESS = 1.5
 _LEAST_WEIGHT = 0.05  # of a column, added to its share of variance between classes
@@ -112,6 +115,10 @@ def row_blocks(
         elif kind == "inverse":
             weights = np.sqrt(parameter * RegularizedInverse(parameter)(eigenvalues[view]))
         blocks.append(LinearBlock.fit(name, view, rows, weights))
+    propagated: dict[str, Any] = {name: views[name] for name in PROPAGATIONS if name in views}
+    for name, rows_of_nodes in propagated.items():
+        if name in wanted:
+            blocks.append(PropagatedBlock.fit(name, rows_of_nodes.nodes))
     return blocks
 
 
@@ -197,14 +204,18 @@ class Prior:
         Coefficients of :func:`size_terms` in the log-temperature.
     final : mapping from block to float
         Log-amplitudes of the covariance, to which the shifts of the adaptation are added.
-    final_temperature : sequence of four floats
-        Coefficients of :func:`size_terms` and of the shift of the adaptation.
+    final_temperature : sequence of four or five floats
+        Coefficients of :func:`size_terms`, of the shift of the adaptation, and of the share C/m.
     gates : mapping with "forests" and "columns"
         How far blocks that know the labels grow if a forest predicts better out of bag than the
         other blocks by leave-one-out.
     date : str
     tables : sequence of str
-        Tables that the prior was learned from.
+        Tables or graphs that the prior was learned from.
+    constant : float or None
+        Variance of the constant; None if the number of labels determines it (:class:`FewLabels`).
+    spread : float
+        Standard deviation of each log-amplitude.
     """
 
     adaptation: Mapping[str, float]
@@ -214,17 +225,37 @@ class Prior:
     gates: Mapping[str, float]
     date: str
     tables: Sequence[str]
+    constant: float | None = None
+    spread: float = 1.0
 
     @staticmethod
     @cache
-    def load() -> Prior:
-        """Return the prior that comes with the library; a given graph has that of neighbours."""
-        fields = json.loads(files(__package__).joinpath("prior.json").read_text("utf-8"))
+    def load(file: Literal["prior", "graph_prior"] = "prior") -> Prior:
+        """Return a prior that comes with the library.
+
+        "graph_prior" is that of wide features on a graph, where all blocks are propagated. Spectral
+        blocks of a given graph have the prior of those of neighbours.
+        """
+        fields = json.loads(files(__package__).joinpath(f"{file}.json").read_text("utf-8"))
         for name in ("adaptation", "final"):
             learned = fields[name]
             fields[name] = {key.replace("neighbours", "given"): learned[key] for key in learned}
             fields[name] |= learned
         return Prior(**fields)
+
+    def log_temperature(
+        self, n_labelled: int, n_classes: int, shift: float, few: FewLabels
+    ) -> float:
+        """Return the log-temperature, given the shift of the adaptation.
+
+        Leaving one label out removes the share C/m of the labels of a class. On graphs this makes
+        the adaptation too cautious, so that its shift counts only by 1 − C/m.
+        """
+        terms, share = size_terms(n_labelled, n_classes), min(1.0, n_classes / n_labelled)
+        if len(self.final_temperature) == 4:
+            terms = np.append(terms, few.evidence * shift)
+            return few.temperature + float(terms @ self.final_temperature)
+        return float(np.append(terms, [(1 - share) * shift, share]) @ self.final_temperature)
 
 
 @final
