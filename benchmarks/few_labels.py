@@ -1,6 +1,6 @@
 """Accuracy and honesty of SpectralGPClassifier over a folder of tables.
 
-    python -m benchmarks.few_labels FOLDER [--labels 1,2,5,10,20] [--draw balanced,random]
+    python -m benchmarks.few_labels FOLDER [--labels 1,2,3,5,10,20] [--draw balanced,random]
         [--splits 2] [--new-rows] [--out FILE] [--markdown FILE]
     python -m benchmarks.few_labels time
 
@@ -160,7 +160,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--labels", default="1,2,5,10,20")
+    parser.add_argument("--labels", default="1,2,3,5,10,20")
     parser.add_argument("--draw", default="balanced,random")
     parser.add_argument("--splits", type=int, default=2)
     parser.add_argument("--new-rows", action="store_true")
