@@ -70,7 +70,9 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         found more often, at the cost of false alarms.
     fit_rows : int
         With more rows than this, graphs and features are fitted to a uniform sample of this size,
-        which includes all labelled rows; the other rows are classified like new rows.
+        which includes all labelled rows; the other rows are classified like new rows. More
+        rows may improve probabilities of points in two or three dimensions; the time of the fit
+        grows in proportion.
     tol : float
         Largest residual of the eigenpairs.
     random_state : None, int or RandomState
@@ -155,7 +157,7 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     blocks: Any = "auto"
     rank: int = 100
     class_shares: Any = "auto"
-    fit_rows: int = 100_000
+    fit_rows: int = 20_000
     tol: float = 1e-2
     random_state: Any = None
     verbose: bool = False
@@ -455,7 +457,7 @@ def first_rows(
     Notes
     -----
     Same rule as :meth:`lowrankgcn.SpectralGPClassifier.suggest`, with the amplitudes of the prior
-    and equal uncertainty of all rows. Of more than 100,000 rows, a sample is considered.
+    and equal uncertainty of all rows. Of more than 20,000 rows, a sample is considered.
 
     Examples
     --------

@@ -425,7 +425,7 @@ class NeighbourCross(_SparseCross):
 
     Notes
     -----
-    About O(q k log n) in up to three dimensions; otherwise O(q n) up to 20 000 points and O(q √n)
+    About O(q k log n) in up to three dimensions; otherwise O(q n) up to 10 000 points and O(q √n)
     beyond. Stores all n points.
     """
 
