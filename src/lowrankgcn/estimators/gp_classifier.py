@@ -76,7 +76,9 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         found more often, at the cost of false alarms.
     fit_rows : int
         With more rows than this, graphs and features are fitted to a uniform sample of this size,
-        which includes all labelled rows; the other rows are classified like new rows.
+        which includes all labelled rows; the other rows are classified like new rows. More
+        rows may improve probabilities of points in two or three dimensions; the time of the fit
+        grows in proportion.
     tol : float
         Largest residual of the eigenpairs.
     random_state : None, int or RandomState
@@ -161,7 +163,7 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     blocks: Any = "auto"
     rank: int = 100
     class_shares: Any = "auto"
-    fit_rows: int = 100_000
+    fit_rows: int = 20_000
     tol: float = 1e-2
     random_state: Any = None
     verbose: bool = False
@@ -580,7 +582,7 @@ def first_rows(
     Notes
     -----
     All other rows are like these rows or like a labelled one, by the covariance of the prior
-    (:mod:`lowrankgcn.gp.suggestion`). Of more than 100,000 rows, a sample is considered.
+    (:mod:`lowrankgcn.gp.suggestion`). Of more than 20,000 rows, a sample is considered.
 
     Examples
     --------
