@@ -1,7 +1,9 @@
 // The top of the page: classes, accuracy, suggestions, undo, files.
 
+import { prefetch } from "./contents.js";
 import { $, foreign, make, percent, refill, shorten, whole } from "./dom.js";
 import { sign } from "./looks.js";
+import { say } from "./message.js";
 import { store } from "./store.js";
 import { label, step, write } from "./sync.js";
 
@@ -19,7 +21,7 @@ function classes() {
       foreign(name, 28),
       make("span", { className: "number" }, make("b", {}, whole(labelled)), ` / ${whole(predicted)}`),
     );
-    button.addEventListener("click", () => label(store.selection, name));
+    button.addEventListener("click", () => give(name));
     return button;
   });
   refill($("classes"), ...buttons);
@@ -86,6 +88,7 @@ function suggestions() {
     return button;
   });
   refill($("suggestions"), ...buttons);
+  prefetch(open());
   $("next-button").disabled = !buttons.length;
 }
 
@@ -95,10 +98,42 @@ export function next() {
   if (rows.length) store.select([rows[(rows.indexOf(store.focus) + 1) % rows.length]]);
 }
 
+/** Assign a class to the selection, or remove its labels (null), if its content is on the screen. */
+export async function give(name) {
+  const rows = store.selection;
+  if (store.focus !== store.visible) return say(`Row ${whole(store.focus + 1)} is not on the screen yet.`);
+  const differ = rows.filter(row => store.labelled[row] && store.className(store.codes[row]) !== name);
+  if (rows.length === 1 || !differ.length) return label(rows, name);
+  const answer = await ask(rows.length, differ.length, name);
+  if (answer === "all") label(rows, name);
+  if (answer === "others") label(rows.filter(row => !store.labelled[row]), name);
+}
+
+/** Ask before labels of several rows are replaced: "all", "others" or "". */
+function ask(rows, differ, name) {
+  const box = $("ask");
+  $("ask-title").textContent = `${whole(rows)} rows, ${whole(store.labelledSelection())} of them labelled`;
+  const labels = differ === 1 ? "1 label" : `${whole(differ)} labels`;
+  const others = rows - store.labelledSelection();
+  $("ask-text").replaceChildren(...(name === null ? [`Remove ${labels}?`] : [`Replace ${labels} by `, foreign(name, 60), "?"]));
+  box.querySelector("[value=all]").textContent = name === null ? `Remove ${labels}` : `Replace ${labels}`;
+  box.querySelector("[value=others]").textContent = others === 1 ? "Label the other row only" : `Label the other ${whole(others)} rows only`;
+  box.querySelector("[value=others]").hidden = name === null || others === 0;
+  box.returnValue = "";
+  box.showModal();
+  return new Promise(answer => box.addEventListener("close", () => answer(box.returnValue), { once: true }));
+}
+
+/** Show how many rows a class key labels. */
+function selected() {
+  const many = store.selection.length > 1;
+  $("selected").textContent = many ? `${whole(store.selection.length)} rows, ${whole(store.labelledSelection())} of them labelled` : "";
+}
+
 /** Assign the class with a number from 0 to the selection. */
 export function assign(code) {
   const known = store.state.classes[code];
-  if (known) label(store.selection, known.name);
+  if (known) give(known.name);
 }
 
 function connection() {
@@ -120,7 +155,7 @@ export function connectHead() {
     event.preventDefault();
     const name = $("class-name").value.trim();
     if (!name) return;
-    label(store.selection, name);
+    give(name);
     if (store.selection.length) $("class-name").value = "";
     $("class-name").blur();
   });
@@ -151,5 +186,6 @@ export function connectHead() {
     Object.assign(document.body.dataset, { version, labelled });
   });
   store.on("selection", suggestions);
+  store.on("selection predictions", selected);
   store.on("connection", connection);
 }
