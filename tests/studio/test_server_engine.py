@@ -18,7 +18,7 @@ from lowrankgcn.estimators import first_rows
 from lowrankgcn.files import Columns, read_file
 from lowrankgcn.studio import engine as engines
 from lowrankgcn.studio.engine import Answer, Engine
-from lowrankgcn.studio.journal import Journal
+from lowrankgcn.studio.journal import Journal, Step
 from lowrankgcn.studio.layout import map_positions
 from lowrankgcn.studio.session import Session, State
 from lowrankgcn.studio.view import View
@@ -221,6 +221,14 @@ def test_journals_and_undo_agree_with_a_plain_list(
     journal.close()
     again = Session(start, Journal(path, "class", frame), Slow())  # type: ignore[arg-type]
     assert again.state.names().tolist() == now
+    # A restart remembers what was undone.
+    assert (again.state.undo, again.state.redo) == (bool(past), bool(future))
+    for then in reversed(past):
+        again.undo()
+        assert again.state.names().tolist() == then
+    for then in [*past[1:], now, *reversed(future)] if past else reversed(future):
+        again.redo()
+        assert again.state.names().tolist() == then
     assert all('"row_"' in line for line in (path.read_text("utf-8").splitlines() if past else []))
 
 
@@ -269,7 +277,7 @@ def test_states_are_set_under_the_lock(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(held) >= 3 and all(held)
 
 
-def test_wrong_lines_of_a_journal_are_named(tmp_path: Path) -> None:
+def test_wrong_lines_of_a_journal_are_skipped_and_kept(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
     for line in (
         '{"row": 4, "class": "a"}',
@@ -277,15 +285,23 @@ def test_wrong_lines_of_a_journal_are_named(tmp_path: Path) -> None:
         '{"row": "1", "class": "a"}',
         '{"row": true, "class": "a"}',
         '{"row": 1, "class": null}',
+        '{"row": 1, "class": "\\ud800"}',
+        '{"row": 1, "class": ' + "[" * 100_000,
         '{"row": 1}',
         "[]",
         "{",
     ):
-        path.write_text('{"row": 1, "class": "a"}\n' + line + "\n")
+        text = '{"row": 1, "class": "a"}\n' + line + '\n{"row": 2, "class": "b"}\n'
+        path.write_text(text)
         journal = Journal(path, "class", _table(3))
-        with pytest.raises(ValueError, match="line 2: expected"):
-            journal.read()
+        assert [step.changes for step in journal.read()] == [[(0, "a")], [(1, "b")]]
+        assert len(journal.notes) == 1 and journal.notes[0].endswith(": 2"), journal.notes
+        journal.append(Step([(2, "c")]))
         journal.close()
+        assert path.read_text().startswith(text) and path.read_text().count("\n") == 4
+        path.write_text(line + "\n")
+        with pytest.raises(ValueError, match="line 1: expected"):
+            Journal(path, "class", _table(3)).read()
 
 
 def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,13 +317,13 @@ def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
         with pytest.raises(OSError, match="No space"):
             change()
     assert session.state.labels.tolist() == [0, -1, -1] and session.state.undo
-    assert journal.read() == [[(0, "a")]]
+    assert journal.read() == [Step([(0, "a")])]
 
 
 def _written(path: Path, *groups: list[tuple[int, str | None]]) -> Path:
     journal = Journal(path, "class", _table(6))
     for group in groups:
-        journal.append(group)
+        journal.append(Step(group))
     journal.close()
     return path
 
@@ -319,7 +335,7 @@ def test_labels_follow_rows_that_were_sorted_changed_or_deleted(tmp_path: Path) 
 
     def read(frame: pd.DataFrame) -> tuple[list[Any], str]:
         journal = Journal(path, "class", frame)
-        found = journal.read()
+        found = [step.changes for step in journal.read()]
         journal.close()
         labels = pd.Series([None] * len(frame), dtype=object, name="class")
         more = labels.copy()
@@ -351,7 +367,7 @@ def test_journals_are_not_harmed(tmp_path: Path) -> None:
     for rest, kept in ((b'{"row": 2, "cl', b""), (b'{"ro', b""), (line[:-1], line)):
         path.write_bytes(line + b"\n" + rest)  # an editor may leave out the end of the last line
         journal = Journal(path, "class", _table(6))
-        assert journal.read() == [[(0, "a")]] * (1 + bool(kept))
+        assert journal.read() == [Step([(0, "a")])] * (1 + bool(kept))
         assert path.read_bytes() == line + b"\n" + kept
         journal.close()
     path.write_bytes(b"a picture")
@@ -361,7 +377,7 @@ def test_journals_are_not_harmed(tmp_path: Path) -> None:
     journal = Journal(_written(tmp_path / "other", [(0, "a")]), "class", _table(6))
     journal.read()
     journal.path.unlink()
-    journal.append([(1, "b")])  # deleted meanwhile: all labels are written again
+    journal.append(Step([(1, "b")]))  # deleted meanwhile: all labels are written again
     both = journal.path.read_bytes()
     assert len(both.splitlines()) == 2
     saved = tmp_path / "saved"  # editors write a new file and rename it
@@ -369,7 +385,7 @@ def test_journals_are_not_harmed(tmp_path: Path) -> None:
     saved.replace(journal.path)
     for content in (both, line):
         with pytest.raises(OSError, match="restart the studio"):
-            journal.append([(1, "b")])
+            journal.append(Step([(1, "b")]))
         assert journal.path.read_bytes() == content
         journal.path.write_bytes(line)
 

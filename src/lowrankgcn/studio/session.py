@@ -6,14 +6,14 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.studio.engine import Answer, Engine
-from lowrankgcn.studio.journal import Change, Journal
+from lowrankgcn.studio.journal import Change, Journal, Step
 
 NO_CLASS = 65535
 _MOST_CLASSES = 1000
@@ -195,12 +195,12 @@ class Session:
     def __init__(self, labels: Sequence[str | None], journal: Journal, engine: Engine) -> None:
         self._journal = journal
         self._changed = threading.Condition()
-        self._undo: list[list[Change]] = []
-        self._redo: list[list[Change]] = []
+        self._undo: list[Step] = []  # the way back of each step
+        self._redo: list[Step] = []
         names, classes = list(labels), sorted({name for name in labels if name is not None})
-        for changes in journal.read():
-            self._undo.append([(row, names[row]) for row, _ in changes])
-            for row, name in changes:
+        for step in journal.read():
+            self._remember(step, [(row, names[row]) for row, _ in step.changes])
+            for row, name in step.changes:
                 names[row] = name
                 classes += [] if name is None else [name]
         self.notes = journal.notes
@@ -231,36 +231,40 @@ class Session:
                 name = _checked_name(name)  # classes of the table have any name
                 if len({*self.state.classes, name}) > _MOST_CLASSES:
                     raise invalid("class", f"at most {_MOST_CLASSES} classes", "one more")
-            state = self._record([(row, name) for row in dict.fromkeys(rows)], self._undo)
-            if state is not self.state:
-                self._redo.clear()
-            return self._publish(state)
+            return self._record(Step([(row, name) for row in dict.fromkeys(rows)]))
 
     def undo(self) -> int:
         """Take back the last change; return the new version."""
-        return self._step(self._undo, self._redo)
+        return self._step("undo", self._undo)
 
     def redo(self) -> int:
         """Repeat the change that was taken back last; return the new version."""
-        return self._step(self._redo, self._undo)
+        return self._step("redo", self._redo)
 
-    def _step(self, source: list[list[Change]], target: list[list[Change]]) -> int:
+    def _step(self, kind: Literal["undo", "redo"], history: list[Step]) -> int:
         with self._changed:
-            if not source:
-                return self.state.version
-            state = self._record(source[-1], target)
-            source.pop()
-            return self._publish(state)
+            return self._record(history[-1]._replace(kind=kind)) if history else self.state.version
 
-    def _record(self, changes: list[Change], history: list[list[Change]]) -> State:
-        """Write changes to the journal, keep the way back in a history; return the new state."""
-        names = {row: self.state.name(self.state.labels[row]) for row, _ in changes}
-        changes = [(row, name) for row, name in changes if names[row] != name]
-        if not changes:
-            return self.state
-        self._journal.append(changes)
-        history.append([(row, names[row]) for row, _ in changes])
-        return self.state.labelled(changes)
+    def _record(self, step: Step) -> int:
+        """Write a step to the journal and show its state; return the version."""
+        names = {row: self.state.name(self.state.labels[row]) for row, _ in step.changes}
+        step = step._replace(changes=[(r, name) for r, name in step.changes if names[r] != name])
+        if not step.changes:
+            return self.state.version
+        self._journal.append(step)
+        self._remember(step, [(row, names[row]) for row, _ in step.changes])
+        return self._publish(self.state.labelled(step.changes))
+
+    def _remember(self, step: Step, back: list[Change]) -> None:
+        """Keep the way back of a step; a journal may have lost the step that is undone."""
+        source, target = self._undo, self._redo
+        if step.kind == "redo":
+            source, target = target, source
+        if step.kind == "label" or not source:
+            self._undo.append(step._replace(changes=back))
+            self._redo.clear()
+        else:
+            target.append(source.pop()._replace(changes=back))
 
     def _publish(self, state: State) -> int:
         """Show a state; return its version."""
