@@ -153,6 +153,7 @@ def test_hostile_cells_are_text(chromium: Browser, tmp_path: Path) -> None:
             assert text in page.run("document.querySelector('#row .cells').textContent")
         page.click_on(".line[data-row='2']")
         page.wait("document.getElementById('row').dataset.row === '2'")
+        assert person.focus == 2  # with complete cells
         assert page.run("document.querySelector('.cells').textContent.length") < 1000
         page.run("document.querySelector('.cells dd button').click()")
         assert page.run("document.querySelector('.long').textContent.length") == 100_000
@@ -226,11 +227,11 @@ def test_keys(chromium: Browser, shown: Studio) -> None:
     page.wait("!document.getElementById('help').open")
     page.click_on("#uncertain")
     page.wait("document.querySelector('[aria-sort=descending]')?.innerText === 'certainty'")
-    shares = (
-        "[...document.querySelectorAll('.line .cell:nth-child(3)')].map(c => parseInt(c.innerText))"
-    )
+    cells = "[...document.querySelectorAll('.line .fixed .cell:nth-child(3)')]"
+    shares = f"{cells}.map(c => parseInt(c.innerText))"
     # The sorted rows arrive after the header shows the order.
-    page.wait(f"{shares}.every((s, i, all) => s >= 0 && (!i || all[i - 1] <= s))")
+    ordered = f"{shares}.every((s, i, all) => s >= 0 && (!i || all[i - 1] <= s))"
+    page.wait(f"{shares}.length > 5 && {ordered}")
     page.key("n")
     page.wait(f"{focus} >= 0 || document.querySelector('#row .title')")
     assert page.errors == []

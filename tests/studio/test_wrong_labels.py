@@ -55,7 +55,7 @@ def test_keys_label_the_row_on_the_screen(chromium: Browser, tmp_path: Path) -> 
         known = page.run("fetch('/api/state').then(r => r.json()).then(s => s.suggestions)")
         places = np.array([person.place(row) for row in range(150)])
         gaps = np.linalg.norm(places[:, None] - places[[*known, *range(100)]], axis=2).min(axis=1)
-        person.click(int(gaps.argmax()))
+        page.click(*person.place(int(gaps.argmax())))
         page.wait(f"{_PANEL}.textContent.includes('Loading')")
         assert page.run(f"{_PANEL}.querySelector('.cells')") is None
         for key in ("1", "Delete"):

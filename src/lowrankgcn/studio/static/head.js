@@ -98,10 +98,12 @@ export function next() {
   if (rows.length) store.select([rows[(rows.indexOf(store.focus) + 1) % rows.length]]);
 }
 
+const ready = () => store.focus === store.visible;
+
 /** Assign a class to the selection, or remove its labels (null), if its content is on the screen. */
 export async function give(name) {
   const rows = store.selection;
-  if (store.focus !== store.visible) return say(`Row ${whole(store.focus + 1)} is not on the screen yet.`);
+  if (!ready()) return say(`Row ${whole(store.focus + 1)} is not on the screen yet.`);
   const differ = rows.filter(row => store.labelled[row] && store.className(store.codes[row]) !== name);
   if (rows.length === 1 || !differ.length) return label(rows, name);
   const answer = await ask(rows.length, differ.length, name);
@@ -156,7 +158,7 @@ export function connectHead() {
     const name = $("class-name").value.trim();
     if (!name) return;
     give(name);
-    if (store.selection.length) $("class-name").value = "";
+    if (store.selection.length && ready()) $("class-name").value = "";
     $("class-name").blur();
   });
   $("write").addEventListener("click", event => {

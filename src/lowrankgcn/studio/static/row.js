@@ -13,6 +13,7 @@ const COLUMNS = 16; // cells shown at first
 const LETTERS = 160; // of a cell shown at first
 const panel = $("row");
 let asked = 0;
+let unfolded = {}; // the cells that are shown, and their element
 let current = { row: null }; // what the panel shows, completed as answers arrive
 
 /** Show the row in focus: its cells at once if they are here, then probabilities, then reasons. */
@@ -144,10 +145,14 @@ function neighbours({ neighbours: list }) {
   return section("Nearest labelled rows", make("ul", { className: "near" }, ...items));
 }
 
+/** Show cells; what a user has unfolded stays so while probabilities and reasons arrive. */
 function cells({ cells: pairs }) {
+  if (unfolded.pairs === pairs) return unfolded.node;
   const lines = pairs.map(([column, text]) => make("div", {}, make("dt", {}, foreign(column, 80)), value(text)));
   const list = make("dl", { className: "cells" }, ...lines.slice(0, COLUMNS));
-  return section("Cells", list, rest(lines.slice(COLUMNS), () => list.append(...lines.slice(COLUMNS)), "more columns"));
+  const node = section("Cells", list, rest(lines.slice(COLUMNS), () => list.append(...lines.slice(COLUMNS)), "more columns"));
+  unfolded = { pairs, node };
+  return node;
 }
 
 function value(text) {
