@@ -8,9 +8,9 @@
 ...     journal.append(Step([(2, None)]))
 ...     print(journal.path.read_text(), end="")
 ...     [step.changes for step in journal.read()]
-{"row": 1, "species": "setosa", "cells": "36446ca6a5a2"}
-{"row": 3, "species": "setosa", "cells": "7d3aa6f70b22", "joined": true}
-{"row": 3, "species": null, "cells": "7d3aa6f70b22", "removed": true}
+{"row": 1, "species": "setosa", "cells": "36446ca6a5a2", "columns": "glUMNkRspqWi"}
+{"row": 3, "species": "setosa", "cells": "7d3aa6f70b22", "columns": "glUMfTqm9wsi", "joined": true}
+{"row": 3, "species": null, "cells": "7d3aa6f70b22", "columns": "glUMfTqm9wsi", "removed": true}
 [[(0, 'setosa'), (2, 'setosa')], [(2, None)]]
 """
 
@@ -24,6 +24,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple, final
 
 import pandas as pd
 
+from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files.row_matching import RowMatcher, free_name
 
 try:
@@ -62,6 +63,8 @@ class Journal:
         Column of the classes.
     frame : DataFrame
         The table. Keys of the journal are not names of its columns.
+    key, by_position
+        How rows are found again, see :class:`RowMatcher`.
 
     Attributes
     ----------
@@ -69,11 +72,20 @@ class Journal:
         What the user should know: lines that were skipped, rows that were moved or changed since.
     """
 
-    def __init__(self, path: Path, target: str, frame: pd.DataFrame) -> None:
+    def __init__(
+        self,
+        path: Path,
+        target: str,
+        frame: pd.DataFrame,
+        *,
+        key: str | None = None,
+        by_position: bool = False,
+    ) -> None:
         self.path, self.notes = path, list[str]()
-        self._target, self._n_rows, self._rows = target, len(frame), RowMatcher(frame, target)
+        self._target, self._n_rows = target, len(frame)
+        self._rows = RowMatcher(frame, target, key=key, by_position=by_position)
         names = {target, *frame.columns}
-        keys = ("row", "cells", "joined", "removed", "step", "audited")
+        keys = ("row", "cells", "columns", "joined", "removed", "step", "audited")
         self._keys = {key: free_name(key, names) for key in keys}
         self._file: BinaryIO | None = None
         self._end = 0  # of what this process has read and written
@@ -87,8 +99,8 @@ class Journal:
         Raises
         ------
         ValueError
-            If no line is a label of a row; the message names the first. If another process writes
-            to the file.
+            If no line is a label of a row; the message names the first. If labels do not match the
+            rows, or another process writes to the file.
         """
         if not self.path.exists():
             return []
@@ -111,7 +123,9 @@ class Journal:
             file.write(b"\n")
         self._end = os.path.getsize(self.path)
         rows = [entry["row"] - 1 for entry in entries]
-        places, notes = self._rows.find(rows, [entry.get("cells") for entry in entries])
+        marks = ([entry[key] for entry in entries] for key in ("cells", "columns"))
+        with prefix_errors(str(self.path)):
+            places, notes = self._rows.find(rows, *marks)
         if wrong:
             listed = ", ".join(map(str, wrong[:_LISTED])) + (", …" if len(wrong) > _LISTED else "")
             notes.append(f"lines that are skipped, expected {expected}: {listed}")
@@ -131,6 +145,8 @@ class Journal:
             content = json.loads(line)
             entry = {key: content.get(name) for key, name in self._keys.items()}
             row, mark, name = entry["row"], entry["cells"], content[self._target]
+            if not isinstance(entry["columns"], str | None):
+                return None
             most = self._n_rows if mark is None else 2**53
             if isinstance(name, str):
                 labelled = bool(name.strip()) and bool(name.encode())  # no half of a character
@@ -144,14 +160,16 @@ class Journal:
         """Write a step and wait until it is on the disk; nothing is written on failure."""
         rows, names = zip(*step.changes, strict=True)
         data = bytearray()
-        for row, name, mark in zip(rows, names, self._rows.hashes(rows), strict=True):
-            flags = {
+        marks = zip(self._rows.hashes(rows), self._rows.column_hashes(rows), strict=True)
+        for row, name, (cells, columns) in zip(rows, names, marks, strict=True):
+            flags: dict[str, Any] = {
+                "columns": columns,
                 "joined": bool(data),
                 "removed": name is None,
                 "step": step.kind != "label" and step.kind,
                 "audited": step.audited,
             }
-            entry = {self._keys["row"]: row + 1, self._target: name, self._keys["cells"]: mark}
+            entry = {self._keys["row"]: row + 1, self._target: name, self._keys["cells"]: cells}
             entry |= {self._keys[key]: value for key, value in flags.items() if value}
             data += json.dumps(entry, ensure_ascii=False).encode() + b"\n"
         if self._file is not None and not self.path.exists():
