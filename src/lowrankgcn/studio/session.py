@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, final
 
@@ -18,6 +18,8 @@ from lowrankgcn.studio.journal import Change, Journal, Step
 NO_CLASS = 65535
 _MOST_CLASSES = 1000
 _LONGEST_NAME = 1000
+_SUGGESTED = 10
+_AUDIT_EVERY = 4  # one of so many suggestions is a random row, from which accuracy is estimated
 
 
 @final
@@ -47,6 +49,12 @@ class State:
         Why the last answer could not be computed.
     undo, redo : bool
         Whether there is something to undo or redo.
+    order : (n,) int array
+        All rows in random order. The first ones without a label are suggested now and then.
+    audited : frozenset of int
+        Rows that were labelled because of that order.
+    pause : int
+        Steps since the last audited one.
     """
 
     labels: NDArray[np.int32]
@@ -61,6 +69,9 @@ class State:
     message: str | None = None
     undo: bool = False
     redo: bool = False
+    order: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))
+    audited: frozenset[int] = frozenset()
+    pause: int = 0
 
     @classmethod
     def first(cls, names: Sequence[str | None], classes: Iterable[str]) -> State:
@@ -69,7 +80,8 @@ class State:
         codes: dict[str | None, int] = {name: code for code, name in enumerate(classes)}
         labels = np.array([codes.get(name, -1) for name in names], np.int32)
         unanswered = Answer(np.full(len(labels), None))
-        return cls(labels, classes, unanswered, unanswered)
+        order = np.random.default_rng(0).permutation(len(labels))
+        return cls(labels, classes, unanswered, unanswered, order=order)
 
     def labelled(self, changes: Iterable[Change]) -> State:
         """Change labels."""
@@ -145,6 +157,25 @@ class State:
         top = 0.0 if shares is None else shares.max(axis=1)
         return np.where(self.labels >= 0, 1.0, np.where(self.predicted >= 0, top, 0.0))
 
+    @cached_property
+    def audits(self) -> list[int]:
+        """The next rows to label that are drawn at random from those without a label."""
+        known = int((self.labels >= 0).sum())
+        some = self.order[: known + _SUGGESTED]
+        return list(some[self.labels[some] < 0][: _SUGGESTED // _AUDIT_EVERY + 1].tolist())
+
+    def suggestions(self) -> list[int]:
+        """Return the rows to label next; every fourth one is drawn at random."""
+        rows = [
+            row
+            for row in self.answer.suggestions
+            if self.labels[row] < 0 and row not in self.audits
+        ]
+        first = max(0, _AUDIT_EVERY - 1 - self.pause)
+        for k, row in enumerate(self.audits):
+            rows.insert(first + k * _AUDIT_EVERY, row)
+        return rows[:_SUGGESTED]
+
     def describe(self) -> dict[str, Any]:
         """Return the state without its rows."""
         known, size = self.labels >= 0, len(self.classes)
@@ -161,7 +192,9 @@ class State:
             "classes": [{"name": c, "labelled": m, "predicted": n} for c, m, n in counts],
             "labelled": int(known.sum()),
             "accuracy": self.answer.accuracy,
-            "suggestions": [row for row in self.answer.suggestions if self.labels[row] < 0],
+            "audited": int(known[list(self.audited)].sum()),
+            "suggestions": self.suggestions(),
+            "random": self.audits,
         }
 
     def packed(self) -> bytes:
@@ -198,17 +231,20 @@ class Session:
         self._undo: list[Step] = []  # the way back of each step
         self._redo: list[Step] = []
         names, classes = list(labels), sorted({name for name in labels if name is not None})
+        audited = set[int]()
         for step in journal.read():
+            audited |= {row for row, _ in step.changes if step.audited}
             self._remember(step, [(row, names[row]) for row, _ in step.changes])
             for row, name in step.changes:
                 names[row] = name
                 classes += [] if name is None else [name]
         self.notes = journal.notes
+        state = State.first(names, dict.fromkeys(classes))
         with self._changed:
-            self._publish(State.first(names, dict.fromkeys(classes)))
+            self._publish(replace(state, audited=frozenset(audited)))
         for steps in (
             (State.needs_update, lambda s: engine.update(s.base, s.names()), State.updated),
-            (State.needs_fit, lambda s: engine.settle(s.names()), State.settled),
+            (State.needs_fit, lambda s: engine.settle(s.names(), s.audited), State.settled),
         ):
             threading.Thread(target=self._answer, args=steps, daemon=True, name="studio").start()
 
@@ -231,7 +267,9 @@ class Session:
                 name = _checked_name(name)  # classes of the table have any name
                 if len({*self.state.classes, name}) > _MOST_CLASSES:
                     raise invalid("class", f"at most {_MOST_CLASSES} classes", "one more")
-            return self._record(Step([(row, name) for row in dict.fromkeys(rows)]))
+            changes = [(row, name) for row in dict.fromkeys(rows)]
+            drawn = name is not None and len(changes) == 1 and changes[0][0] in self.state.audits
+            return self._record(Step(changes, audited=drawn))
 
     def undo(self) -> int:
         """Take back the last change; return the new version."""
@@ -253,7 +291,10 @@ class Session:
             return self.state.version
         self._journal.append(step)
         self._remember(step, [(row, names[row]) for row, _ in step.changes])
-        return self._publish(self.state.labelled(step.changes))
+        state = self.state.labelled(step.changes)
+        if step.audited:
+            state = replace(state, audited=state.audited | {row for row, _ in step.changes})
+        return self._publish(state)
 
     def _remember(self, step: Step, back: list[Change]) -> None:
         """Keep the way back of a step; a journal may have lost the step that is undone."""
@@ -268,7 +309,10 @@ class Session:
 
     def _publish(self, state: State) -> int:
         """Show a state; return its version."""
-        self.state = replace(state, undo=bool(self._undo), redo=bool(self._redo))
+        steps = reversed(self._undo)
+        pause = next((k for k, step in enumerate(steps) if step.audited), len(self._undo))
+        changes = {"undo": bool(self._undo), "redo": bool(self._redo), "pause": pause}
+        self.state = replace(state, **changes)
         self._changed.notify_all()
         return state.version
 

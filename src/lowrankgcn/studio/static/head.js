@@ -29,25 +29,26 @@ function classes() {
 }
 
 function accuracy() {
-  const { accuracy: found, labelled } = store.state;
+  const { accuracy: found, audited, labelled } = store.state;
   $("counts").textContent = `${whole(labelled)} of ${whole(store.table.rows)} rows labelled`;
   const box = $("accuracy");
-  if (!found) box.title = "The leave-one-out accuracy appears after a few labels of two classes";
-  if (!found) return box.replaceChildren(make("span", { className: "soft" }, "no accuracy yet"));
-  box.title = "Share of the labelled rows that are predicted correctly without their own label, and its 90 % interval";
+  const random = "Every fourth suggested row is drawn at random: the accuracy is measured on these rows, predicted without their own label.";
+  box.title = found ? `${random} ${audited} rows so far, with the 90\u202f% interval.` : `${random} It needs 8 of them (${audited} so far) and two labels of every class.`;
+  if (!found) return box.replaceChildren(make("span", { className: "soft" }, "accuracy: too few labels"));
   box.replaceChildren(
     ...(store.history.length > 1 ? [sparkline()] : []),
     make("b", {}, percent(found.value)),
-    make("span", { className: "soft" }, make("span", { className: "words" }, "leave-one-out accuracy, "), `${percent(found.low)} to ${percent(found.high)}`),
+    make("span", { className: "soft" }, make("span", { className: "words" }, `accuracy on ${audited} random rows, `), `${percent(found.low)} to ${percent(found.high)}`),
   );
 }
 
 /** Say to screen readers what the labels led to, once the predictions are complete. */
 function speak() {
   const { refreshing, accuracy: found, labelled, classes: all } = store.state;
-  if (refreshing || !found) return;
+  if (refreshing || all.length < 2) return;
   const counts = all.slice(0, 10).map(({ name, predicted }) => `${shorten(name, 40)} ${predicted}`).join(", ");
-  const text = `${labelled} rows labelled. Predicted: ${counts}. Leave-one-out accuracy ${percent(found.value)}.`;
+  const measured = found ? `Accuracy on random rows ${percent(found.value)}.` : "Too few labels for an accuracy.";
+  const text = `${labelled} rows labelled. Predicted: ${counts}. ${measured}`;
   if (text !== spoken) $("spoken").textContent = spoken = text;
 }
 

@@ -49,7 +49,8 @@ function paint() {
   if (pairs) panel.dataset.row = row;
   else delete panel.dataset.row;
   const parts = several ? (store.selection.length ? many() : nothing()) : [];
-  if (row !== null) parts.push(title(row), pairs ? cells(current) : make("p", { className: "hint" }, "Loading …"));
+  const random = row !== null && !store.labelled[row] && store.state.random?.includes(row);
+  if (row !== null) parts.push(title(row), random ? make("p", { className: "hint" }, "A random row, to measure the accuracy.") : null, pairs ? cells(current) : make("p", { className: "hint" }, "Loading …"));
   if (pairs) parts.push(probabilities(current), reasons(current), neighbours(current));
   refill(panel, ...parts.filter(Boolean));
 }
