@@ -72,16 +72,57 @@ def test_settled_answers_equal_a_fresh_fit(more: dict[str, Any]) -> None:
             continue
         np.testing.assert_allclose(base.distributions, fresh.label_distributions_, atol=1e-6)
         assert base.suggestions == tuple(fresh.suggest(10).tolist())
-        assert base.accuracy == {
-            "value": fresh.loo_accuracy_,
-            "low": fresh.loo_interval_[0],
-            "high": fresh.loo_interval_[1],
-        }
         assert quick is not None and quick.distributions is not None
         np.testing.assert_allclose(quick.distributions.sum(axis=1), 1, atol=1e-5)
         names = np.array(quick.classes, object)[quick.distributions.argmax(axis=1)]
         agreement.append((names == fresh.transduction_).mean())
     assert not agreement or (min(agreement) > 0.6 and np.mean(agreement) > 0.85)
+
+
+def test_accuracy_is_that_of_random_rows_alone() -> None:
+    engine = Engine(TABLE, {"random_state": 5, "rank": 20})
+    labels = some_labels(range(30))
+    fitted = lg.SpectralGPClassifier(random_state=5, rank=20).fit(FRAME, labels)
+    assert engine.settle(labels).accuracy is None
+    assert engine.settle(labels, range(7)).accuracy is None
+    accuracy = engine.settle(labels, [*range(2, 12), 200]).accuracy  # row 200 has no label
+    hits = fitted.loo_distributions_.argmax(axis=1) == np.searchsorted(fitted.classes_, TRUTH[:30])
+    assert accuracy is not None and accuracy["value"] == pytest.approx(hits[2:12].mean())
+    assert accuracy["low"] < accuracy["value"] <= accuracy["high"]
+    labels[29] = "yew"  # one label of a class is always wrong without itself
+    assert engine.settle(labels, range(2, 12)).accuracy is None
+
+
+def test_every_fourth_suggestion_is_random(tmp_path: Path) -> None:
+    frame = _table(100)
+
+    class Fixed(Slow):
+        def settle(self, labels: np.ndarray, audited: Any = ()) -> Answer:
+            return Answer(labels, suggestions=tuple(range(10)))
+
+    def opened() -> tuple[Session, Journal]:
+        journal = Journal(tmp_path / "j", "class", frame)
+        return Session([None] * 100, journal, Fixed()), journal  # type: ignore[arg-type]
+
+    session, journal = opened()
+    chosen = []
+    for _ in range(12):
+        state = session.settled()
+        chosen.append(state.suggestions()[0])
+        session.label(chosen[-1:], "a")
+    audited = set(session.state.audited)
+    assert [k for k, row in enumerate(chosen) if row in audited] == [3, 7, 11]
+    assert session.state.describe()["audited"] == 3 and max(audited) > 9
+    session.label(session.state.audits, "b")  # labels of many rows at once are no audit
+    session.undo()
+    session.undo()
+    assert session.state.describe()["audited"] == 2
+    journal.close()
+    again, _ = opened()
+    assert again.state.audited == audited and again.state.pause == session.state.pause == 3
+    assert again.settled().suggestions()[0] == chosen[-1]
+    text = (tmp_path / "j").read_text()
+    assert text.count('"audited": true') == 3
 
 
 def test_first_suggestions_leave_out_labelled_rows() -> None:
@@ -173,7 +214,7 @@ class Slow:
     def update(self, base: Answer, labels: np.ndarray) -> Answer | None:
         return None
 
-    def settle(self, labels: np.ndarray) -> Answer:
+    def settle(self, labels: np.ndarray, audited: Any = ()) -> Answer:
         if (labels == "bad").any():
             raise ValueError("no such luck")
         return Answer(labels)
@@ -317,7 +358,7 @@ def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
         with pytest.raises(OSError, match="No space"):
             change()
     assert session.state.labels.tolist() == [0, -1, -1] and session.state.undo
-    assert journal.read() == [Step([(0, "a")])]
+    assert [step.changes for step in journal.read()] == [[(0, "a")]]
 
 
 def _written(path: Path, *groups: list[tuple[int, str | None]]) -> Path:

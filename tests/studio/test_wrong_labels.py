@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.studio.client import Client
 from tests.studio.devtools import Browser
 from tests.studio.page import Person
 from tests.studio.running import iris, studio
@@ -133,3 +134,26 @@ def test_several_rows_are_counted_and_not_overwritten_unasked(
         page.key("Escape")
         person.labelled(2)
         assert page.errors == []
+
+
+def test_accuracy_is_measured_on_random_rows(chromium: Browser, tmp_path: Path) -> None:
+    path, truth = iris(tmp_path)
+    with studio(path, "species") as running:
+        client, person = Client(running), Person(chromium, running)
+        page, shown = person.page, "document.getElementById('accuracy').innerText"
+        for row in (0, 1, 60, 61, 120, 121, 2, 62, 122):  # chosen by the user
+            client.label(row, truth[row])
+        person.labelled(9)
+        assert page.run(shown) == "accuracy: too few labels"
+        for count in range(8):
+            row = client.get("state")["random"][0]
+            client.label(row, truth[row])
+            person.labelled(10 + count)
+        page.wait(f"{shown}.includes('%') && {shown}.includes('8 random rows')")
+        page.key("u")
+        person.labelled(16)
+        page.wait(f"{shown} === 'accuracy: too few labels'")
+        assert page.errors == []
+    assert [line.get("audited", False) for line in _journal(path)] == [False] * 9 + [True] * 8 + [
+        False
+    ]

@@ -164,7 +164,8 @@ class RowMatcher:
         """Return rows that have all cells of lost ones."""
         if not lost:
             return {}
-        wanted, candidates = {mark for _, mark, _ in lost}, defaultdict(list)
+        wanted = {mark for _, mark, _ in lost}
+        candidates: dict[str | None, list[int]] = defaultdict(list)
         for row, mark in enumerate(_hashes(self._cells)):
             if mark in wanted and row not in unmoved:
                 candidates[mark].append(row)

@@ -32,6 +32,7 @@ try:
 except ImportError:  # Windows: another writer is noticed when the file has grown
     fcntl = None  # type: ignore[assignment]
 
+Kind = Literal["label", "undo", "redo"]
 Change = tuple[int, str | None]  # a row and its new label, None to remove it
 _LISTED = 5  # numbers of lines in a note
 
@@ -48,7 +49,7 @@ class Step(NamedTuple):
     """
 
     changes: list[Change]
-    kind: Literal["label", "undo", "redo"] = "label"
+    kind: Kind = "label"
     audited: bool = False
 
 
@@ -132,9 +133,10 @@ class Journal:
         self.notes = [f"{self.path.name}: {note}" for note in notes]
         steps: list[Step] = []
         for row, entry in zip(places, entries, strict=True):
-            if entry.get("joined") is not True or not steps:
-                kind = entry.get("step") if entry.get("step") in ("undo", "redo") else "label"
-                steps.append(Step([], kind, entry.get("audited") is True))
+            if entry["joined"] is not True or not steps:
+                kinds: dict[Any, Kind] = {"undo": "undo", "redo": "redo"}
+                kind = kinds.get(str(entry["step"]), "label")
+                steps.append(Step([], kind, entry["audited"] is True))
             if row is not None:
                 steps[-1].changes.append((row, entry["name"]))
         return [step for step in steps if step.changes]

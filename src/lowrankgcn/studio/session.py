@@ -281,7 +281,9 @@ class Session:
 
     def _step(self, kind: Literal["undo", "redo"], history: list[Step]) -> int:
         with self._changed:
-            return self._record(history[-1]._replace(kind=kind)) if history else self.state.version
+            if not history:
+                return self.state.version
+            return self._record(Step(history[-1].changes, kind))
 
     def _record(self, step: Step) -> int:
         """Write a step to the journal and show its state; return the version."""
@@ -311,8 +313,8 @@ class Session:
         """Show a state; return its version."""
         steps = reversed(self._undo)
         pause = next((k for k, step in enumerate(steps) if step.audited), len(self._undo))
-        changes = {"undo": bool(self._undo), "redo": bool(self._redo), "pause": pause}
-        self.state = replace(state, **changes)
+        undo, redo = bool(self._undo), bool(self._redo)
+        self.state = replace(state, undo=undo, redo=redo, pause=pause)
         self._changed.notify_all()
         return state.version
 

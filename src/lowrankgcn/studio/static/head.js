@@ -96,7 +96,9 @@ function suggestions() {
 /** Select the next suggested row. */
 export function next() {
   const rows = open();
-  if (rows.length) store.select([rows[(rows.indexOf(store.focus) + 1) % rows.length]]);
+  if (!rows.length) return;
+  store.select([rows[(rows.indexOf(store.focus) + 1) % rows.length]]);
+  document.querySelector("#tabs [data-tab=row]").click(); // narrow screens show one panel at a time
 }
 
 const ready = () => store.focus === store.visible;
