@@ -237,7 +237,10 @@ def test_keys(chromium: Browser, shown: Studio) -> None:
     assert page.errors == []
 
 
-@pytest.mark.parametrize(("width", "height", "phone"), [(1400, 900, False), (390, 844, True)])
+@pytest.mark.parametrize(
+    ("width", "height", "phone"),
+    [(1400, 900, False), (820, 700, False), (730, 700, False), (390, 844, True)],
+)
 def test_everything_fits(
     chromium: Browser, shown: Studio, width: int, height: int, phone: bool
 ) -> None:
@@ -256,6 +259,11 @@ def test_everything_fits(
               return b.width && !scrolled && (b.left < 0 || b.right > innerWidth + 1);
             }).map(e => e.outerHTML.slice(0, 120))"""
             assert page.run(outside) == []
+            overlapping = """(all => all.slice(1).some((e, i) => {
+              const [a, b] = [all[i].getBoundingClientRect(), e.getBoundingClientRect()];
+              return a.right > b.left && b.right > a.left && a.bottom > b.top && b.bottom > a.top;
+            }))([...document.querySelectorAll('#next-button, .tools > *')])"""
+            assert not page.run(overlapping)
             assert page.run("document.documentElement.scrollWidth") <= width
             assert page.run("document.documentElement.scrollHeight") <= height
     assert page.errors == []
