@@ -393,6 +393,7 @@ def test_labels_follow_rows_that_were_sorted_changed_or_deleted(tmp_path: Path) 
     moved, note = read(table.iloc[::-1].reset_index(drop=True))
     assert moved == [[(5, "a"), (2, "b")], [(0, "c")]]
     assert note == "j: labels that moved with their rows: 3"
+    assert read(table.iloc[::-1].reset_index(drop=True).assign(new=1)) == (moved, note)
     longer = pd.concat([table, table.assign(x="9")], ignore_index=True)
     assert read(longer) == (expected, "")
     fewer, note = read(table.drop(index=3).reset_index(drop=True))
