@@ -201,8 +201,8 @@ def test_labels_undo_redo_and_the_journal_after_a_kill(
     assert len(set(hashes)) == 7 and hashes[2] == hashes[5]
     assert lines[3:6] == [
         {"row": 62, "species": "vrginica"},
-        {"row": 62, "species": None, "removed": True},
-        {"row": 121, "species": None, "removed": True},
+        {"row": 62, "species": None, "removed": True, "step": "undo"},
+        {"row": 121, "species": None, "removed": True, "step": "undo"},
     ]
     with open(journal, "ab") as file:
         file.write(b'{"row": 5, "spec')  # the process was killed while it wrote a line
