@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
+from lowrankgcn.gp.node_graph import carries_features
 from lowrankgcn.graphs import Graph
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
@@ -31,7 +32,7 @@ _SAVED_RESULTS = {"timings_", "loss_curve_", "n_iter_"}
 _SAVED_ROWS = {"label_distributions_", "unplaced_"}
 _LARGEST = 1e295
 
-Kind = Literal["points", "table", "incidence", "affinities", "graph"]
+Kind = Literal["points", "table", "nodes", "incidence", "affinities", "graph"]
 
 
 @final
@@ -41,9 +42,9 @@ class Rows:
 
     Attributes
     ----------
-    kind : {"points", "table", "incidence", "affinities", "graph"}
-        Numbers, NaN where missing; a table with categories; incidence rows; weights to the fitted
-        rows; a graph without features.
+    kind : {"points", "table", "nodes", "incidence", "affinities", "graph"}
+        Numbers, NaN where missing; a table with categories; features of the nodes of a graph, a
+        table or sparse; incidence rows; weights to the fitted rows; a graph without features.
     data : array, Table, sparse array or Graph
     n_rows : int
     later : {"points", "table", "incidence", "affinities"}
@@ -182,7 +183,9 @@ def read_rows(
     if nw.dependencies.is_into_dataframe(X):
         X = Table.read(X, "X")
     kind: Kind = numbers
-    if graph == "precomputed":
+    if numbers == "table" and isinstance(graph, Graph) and carries_features(graph):
+        kind = "nodes"
+    elif graph == "precomputed":
         kind = "affinities"
     elif sp.issparse(X) and (graph == "hypergraph" or (graph == "auto" and numbers == "table")):
         kind = "incidence"
@@ -191,7 +194,8 @@ def read_rows(
     elif numbers == "points" and (isinstance(graph, Graph) or graph == "auto"):
         kind = "points" if first_category(X) is None else "table"
     holder = copy.copy(estimator)  # scikit-learn stores the columns as attributes
-    data = check_rows(holder, X, kind, reset=True)
+    sparse = kind == "points" and sp.issparse(X) and isinstance(graph, Graph)
+    data = check_rows(holder, X, "incidence" if sparse else kind, reset=True)
     named = hasattr(holder, "feature_names_in_")
     names = tuple(map(str, holder.feature_names_in_)) if named else None
     return Rows(kind, data, data.shape[0], kind, holder.n_features_in_, names)
@@ -218,7 +222,7 @@ def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> An
         X = Table.read(X, "X")
     elif np.ma.isMaskedArray(X):
         X = np.ma.filled(X.astype(object), np.nan)
-    if kind == "table":
+    if kind == "table" or (kind == "nodes" and not sp.issparse(X)):
         table = Table.read(X, "X")
         if len(table) < fewest:
             expected = f"at least {fewest} rows" if reset else "at least one row"
