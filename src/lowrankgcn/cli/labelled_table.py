@@ -105,8 +105,8 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
     Parameters
     ----------
     options : mapping
-        Values of ``table``, a list, ``target`` and perhaps ``edges``, ``hyperedges`` and the
-        options :data:`TABLES`.
+        Values of ``table``, a list, ``target`` and perhaps ``edges``, ``hyperedges``,
+        ``journal`` and the options :data:`TABLES`.
     few_labels : bool
         Whether to allow fewer than two classes, and a target that is not in the table yet.
 
@@ -121,7 +121,7 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
     hyper = edges is None and options.get("hyperedges") is not None
     edges = options["hyperedges"] if hyper else edges
     files = options.get("labels") or ()
-    if key and not (files or edges):
+    if key and not (files or edges or "journal" in options):
         raise ValueError("--key: only with --labels, --edges or --hyperedges")
     table = read_table(options)
     report_progress("reading the columns")
@@ -148,7 +148,8 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
         in_table = labels = labels.where(~labels.isin(markers), None)
         notes += [*columns.notes, *_left_out_notes(columns), *more]
     for path in files:
-        labels, more = merged_labels(labels, frame, read_file(path), key)
+        by_position = bool(options.get("by_position"))
+        labels, more = merged_labels(labels, frame, read_file(path), key, by_position)
         notes += more
     with prefix_errors(table.name):
         if files:

@@ -108,6 +108,7 @@ _OPTIONS = (
         "Identifies the rows in --labels, --edges, --hyperedges.",
         _LABELLING,
     ),
+    _flag("--by-position", "Keep labels of a journal at their row numbers.", _LABELLING),
     _option("--unlabelled", str, "TEXT,TEXT,…", _UNLABELLED, _LABELLING),
     _option("--class", list[str], "TEXT", _CLASS, _LABELLING),
     _option("--drop", list[str], "COLUMN", "Column to ignore; repeat, or use commas.", _COLUMNS),
@@ -171,7 +172,7 @@ PARAMETERS = {one.name: one for one in _OPTIONS} | {
 }
 FILES = "encoding delimiter decimal"
 COLUMNS = f"unlabelled class_ drop categorical numeric text {FILES}"
-TABLES = f"labels key {COLUMNS}"
+TABLES = f"labels key by_position {COLUMNS}"
 GRAPHS = "edges hyperedges"
 
 
