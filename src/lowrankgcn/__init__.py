@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lowrankgcn import exceptions
 from lowrankgcn.exceptions import (
     AccuracyWarning,
+    ColumnWarning,
     DegenerateCutWarning,
     DisconnectedGraphWarning,
     EigensolverError,
@@ -38,7 +39,8 @@ __all__ = ["datasets", "exceptions", "filters", "nn", "plotting"]
 __all__ += ["AdjacencyGraph", "GaussianGraph", "Hypergraph", "TableEncoder"]
 __all__ += ["Eigenpairs", "Kernel", "Laplacian", "eigenpairs", "kernel"]
 __all__ += ["GCNClassifier", "SpectralGPClassifier", "load", "save"]
-__all__ += ["AccuracyWarning", "DegenerateCutWarning", "DisconnectedGraphWarning", "RankWarning"]
+__all__ += ["AccuracyWarning", "ColumnWarning", "DegenerateCutWarning"]
+__all__ += ["DisconnectedGraphWarning", "RankWarning"]
 __all__ += ["EigensolverError", "FastSumError", "UnlabelledComponentWarning"]
 
 # Modules that are imported on demand, because the libraries behind them take seconds to load.

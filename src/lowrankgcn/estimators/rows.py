@@ -7,7 +7,8 @@ includes all labelled rows.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,15 +22,18 @@ from numpy.typing import NDArray
 
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
+from lowrankgcn.exceptions import ColumnWarning, warn_caller
 from lowrankgcn.graphs import Graph
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
+from lowrankgcn.tables.column_choice import Columns, choose_columns
 
 NOT_BUILT_FROM_X = "new rows, but the graph was not built from X"
 # Attributes that files keep, without and with one entry for each row given to fit.
 _SAVED_RESULTS = {"timings_", "loss_curve_", "n_iter_"}
 _SAVED_ROWS = {"label_distributions_", "unplaced_"}
 _LARGEST = 1e295
+_ADVICE = "to decide it yourself, convert columns to floats, dates or pandas' type category"
 
 Kind = Literal["points", "table", "incidence", "affinities", "graph"]
 
@@ -52,6 +56,8 @@ class Rows:
         Their number of columns.
     names : tuple of str, or None
         Names of the columns; None without names.
+    columns : Columns or None
+        How columns of texts are read, and which columns are used; None if all are used as they are.
     """
 
     kind: Kind
@@ -60,6 +66,7 @@ class Rows:
     later: Kind
     n_columns: int
     names: tuple[str, ...] | None = None
+    columns: Columns | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -73,6 +80,8 @@ class Fit:
         Kind of the rows that `predict` accepts.
     n_features_in : int
     feature_names_in : tuple of str, or None
+    columns : Columns or None
+        As in Rows.
     model : GPModel, GCNModel or None
         None if only the fitted rows can be classified.
     fitted_only : str
@@ -85,6 +94,7 @@ class Fit:
     kind: Kind
     n_features_in: int
     feature_names_in: tuple[str, ...] | None
+    columns: Columns | None
     model: Any
     fitted_only: str
     results: dict[str, Any]
@@ -166,6 +176,8 @@ def read_rows(
     estimator : classifier
         It is named in messages, and not changed.
     X : array, table of any kind, sparse array or Graph
+        Columns of tables are chosen and read as :func:`choose_columns` describes. An array of
+        numbers and a :class:`Table` are used as they are.
     graph : str or Graph
     numbers : {"points", "table"}
         Kind of tables without categories.
@@ -179,8 +191,12 @@ def read_rows(
         named = columns and all(isinstance(name, str) for name in columns)
         names = tuple(map(str, columns)) if named else None
         return Rows("graph", X, X.n_nodes, X.row_kind, len(columns), names)
-    if nw.dependencies.is_into_dataframe(X):
-        X = Table.read(X, "X")
+    holder = copy.copy(estimator)  # scikit-learn stores the columns as attributes
+    columns = None
+    if _may_hold_texts(X) and graph != "precomputed" and getattr(graph, "row_kind", "") != "table":
+        X = check_rows(holder, X, "table", reset=True)
+        columns = _choose(X)
+        X = X if columns is None else columns.features(X)
     kind: Kind = numbers
     if graph == "precomputed":
         kind = "affinities"
@@ -190,11 +206,26 @@ def read_rows(
         kind = "table"
     elif numbers == "points" and (isinstance(graph, Graph) or graph == "auto"):
         kind = "points" if first_category(X) is None else "table"
-    holder = copy.copy(estimator)  # scikit-learn stores the columns as attributes
-    data = check_rows(holder, X, kind, reset=True)
+    data = check_rows(holder if columns is None else copy.copy(estimator), X, kind, reset=True)
     named = hasattr(holder, "feature_names_in_")
     names = tuple(map(str, holder.feature_names_in_)) if named else None
-    return Rows(kind, data, data.shape[0], kind, holder.n_features_in_, names)
+    return Rows(kind, data, data.shape[0], kind, holder.n_features_in_, names, columns)
+
+
+def _may_hold_texts(X: Any) -> bool:
+    frame = nw.dependencies.is_into_dataframe(X) or isinstance(X, (list, tuple, Mapping))
+    return frame or getattr(getattr(X, "dtype", None), "kind", "") in tuple("OUSTV")
+
+
+def _choose(table: Table) -> Columns | None:
+    """Choose columns, with a warning about guesses and identifiers; None if none is left."""
+    columns = choose_columns(table, None, allow_no_features=True)
+    if not columns.used:
+        return None
+    if notes := [*columns.left_out_notes(["identifier"]), *columns.notes]:
+        texts = [re.sub(r" \(--.*\)$", "", note) for note in notes]  # options of commands
+        warn_caller("; ".join([*texts, _ADVICE]), ColumnWarning)
+    return columns
 
 
 def first_category(X: Any) -> str | None:
@@ -209,17 +240,41 @@ def first_category(X: Any) -> str | None:
     return None
 
 
-def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> Any:
-    """Validate rows of one kind; `reset` sets the column attributes of the estimator."""
+def check_rows(
+    estimator: Any, X: Any, kind: Kind, columns: Columns | None = None, *, reset: bool = False
+) -> Any:
+    """Validate rows of one kind.
+
+    Parameters
+    ----------
+    estimator : classifier
+    X : array, table of any kind or sparse array
+        Columns with names are matched by name.
+    kind : {"points", "table", "incidence", "affinities"}
+    columns : Columns, optional
+        How columns are read that are not in a :class:`Table` yet.
+    reset : bool
+        Whether to set the column attributes of the estimator.
+    """
     from sklearn.utils.validation import validate_data  # models of files predict without it
 
-    fewest = 2 if reset else 1
+    fewest, typed = 2 if reset else 1, isinstance(X, Table)
     if nw.dependencies.is_into_dataframe(X):
         X = Table.read(X, "X")
     elif np.ma.isMaskedArray(X):
         X = np.ma.filled(X.astype(object), np.nan)
+    if columns is not None:
+        if not typed:
+            table = check_rows(estimator, X, "table")
+            names = getattr(estimator, "feature_names_in_", range(table.shape[1]))
+            X = columns.features(table if table.named else table.matched(names, names, "X"))
+        return X if kind == "table" else X.as_matrix()
     if kind == "table":
-        table = Table.read(X, "X")
+        X = Table.read(X, "X")
+    if isinstance(X, Table) and not reset:
+        X = _in_fitted_order(X, estimator)
+    if kind == "table":
+        table = X
         if len(table) < fewest:
             expected = f"at least {fewest} rows" if reset else "at least one row"
             raise invalid("X", expected, f"{len(table)} sample(s)")
@@ -259,6 +314,13 @@ def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> An
     if reset and kind == "affinities" and checked.shape[0] != checked.shape[1]:
         raise invalid("X", "a square matrix with graph='precomputed'", f"{checked.shape}")
     return checked
+
+
+def _in_fitted_order(table: Table, estimator: Any) -> Table:
+    """Return the columns in the order of those given to fit, if they have the same names."""
+    names = getattr(estimator, "feature_names_in_", ())
+    same = table.named and set(table.names) == set(names)
+    return table.matched(names, names, "X") if same else table
 
 
 def take(data: Any, index: Any) -> Any:

@@ -23,6 +23,7 @@ from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.filters import Filter, Scaled
 from lowrankgcn.spectral.kernel import Kernel
+from lowrankgcn.tables.column_choice import Columns
 
 _MOST_NAMES = 10  # of classes, shown in a notebook
 
@@ -38,6 +39,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     label_distributions_: FloatArray
     transduction_: NDArray[Any]
     timings_: dict[str, float]
+    columns_: Columns | None
     graph: Any
     _fit: Fit
     _model: Any  # classifies rows
@@ -53,6 +55,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             kind=sample.rows.later,
             n_features_in=sample.rows.n_columns,
             feature_names_in=sample.rows.names,
+            columns=sample.rows.columns,
             model=model,
             fitted_only=fitted_only,
             results=results,
@@ -61,7 +64,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
 
     def _restore(self, fit: Fit) -> None:
         """Set all attributes of a fit, or of what a file keeps of it."""
-        self._fit, self._model = fit.savable(), fit.model
+        self._fit, self._model, self.columns_ = fit.savable(), fit.model, fit.columns
         self.classes_, self.n_features_in_ = fit.classes, fit.n_features_in
         if fit.feature_names_in is not None:
             self.feature_names_in_ = np.array(fit.feature_names_in, dtype=object)
@@ -78,7 +81,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         if distributed_module(X):
             raise invalid("X", "rows in memory (load some by .compute())", "a Dask collection")
         self._fit.check_new_rows()
-        return check_rows(self, X, self._fit.kind)
+        return check_rows(self, X, self._fit.kind, self._fit.columns)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict class distributions, shape (q, C), in the order of ``classes_``.
