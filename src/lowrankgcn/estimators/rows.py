@@ -30,7 +30,7 @@ from lowrankgcn.tables.column_choice import Columns, choose_columns
 
 NOT_BUILT_FROM_X = "new rows, but the graph was not built from X"
 # Attributes that files keep, without and with one entry for each row given to fit.
-_SAVED_RESULTS = {"timings_", "loss_curve_", "n_iter_"}
+_SAVED_RESULTS = {"columns_", "timings_", "loss_curve_", "n_iter_"}
 _SAVED_ROWS = {"label_distributions_", "unplaced_"}
 _LARGEST = 1e295
 _ADVICE = "to decide it yourself, convert columns to floats, dates or pandas' type category"
@@ -80,8 +80,6 @@ class Fit:
         Kind of the rows that `predict` accepts.
     n_features_in : int
     feature_names_in : tuple of str, or None
-    columns : Columns or None
-        As in Rows.
     model : GPModel, GCNModel or None
         None if only the fitted rows can be classified.
     fitted_only : str
@@ -94,7 +92,6 @@ class Fit:
     kind: Kind
     n_features_in: int
     feature_names_in: tuple[str, ...] | None
-    columns: Columns | None
     model: Any
     fitted_only: str
     results: dict[str, Any]
@@ -104,6 +101,12 @@ class Fit:
         kept = _SAVED_RESULTS | (_SAVED_ROWS if fitted_rows else set())
         results = {name: self.results[name] for name in sorted(kept & self.results.keys())}
         return replace(self, results=results)
+
+    @property
+    def columns(self) -> Columns | None:
+        """How columns of new rows are read; None if they are used as they are."""
+        columns: Columns | None = self.results.get("columns_")
+        return columns
 
     def check_new_rows(self) -> None:
         """Raise if only the fitted rows can be classified."""
@@ -187,16 +190,17 @@ def read_rows(
     if isinstance(X, Graph):
         if graph not in ("auto", "precomputed"):
             raise invalid("X", "features, because graph is given", repr(X))
-        columns = X.row_columns
-        named = columns and all(isinstance(name, str) for name in columns)
-        names = tuple(map(str, columns)) if named else None
-        return Rows("graph", X, X.n_nodes, X.row_kind, len(columns), names)
+        every = X.row_columns
+        named = every and all(isinstance(name, str) for name in every)
+        names = tuple(map(str, every)) if named else None
+        return Rows("graph", X, X.n_nodes, X.row_kind, len(every), names)
     holder = copy.copy(estimator)  # scikit-learn stores the columns as attributes
     columns = None
     if _may_hold_texts(X) and graph != "precomputed" and getattr(graph, "row_kind", "") != "table":
-        X = check_rows(holder, X, "table", reset=True)
-        columns = _choose(X)
-        X = X if columns is None else columns.features(X)
+        with suppress(ValueError):  # the validation below raises
+            table = check_rows(holder, X, "table", reset=True)
+            columns = _choose(table)
+            X = X if columns is None else columns.features(table)
     kind: Kind = numbers
     if graph == "precomputed":
         kind = "affinities"
@@ -219,7 +223,7 @@ def _may_hold_texts(X: Any) -> bool:
 
 def _choose(table: Table) -> Columns | None:
     """Choose columns, with a warning about guesses and identifiers; None if none is left."""
-    columns = choose_columns(table, None, allow_no_features=True)
+    columns = choose_columns(table, None, allow_no_features=True, leave_out=("identifier",))
     if not columns.used:
         return None
     if notes := [*columns.left_out_notes(["identifier"]), *columns.notes]:

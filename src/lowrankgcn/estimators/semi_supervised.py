@@ -55,16 +55,15 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             kind=sample.rows.later,
             n_features_in=sample.rows.n_columns,
             feature_names_in=sample.rows.names,
-            columns=sample.rows.columns,
             model=model,
             fitted_only=fitted_only,
-            results=results,
+            results=results | {"columns_": sample.rows.columns},
         )
         self._restore(fit)
 
     def _restore(self, fit: Fit) -> None:
         """Set all attributes of a fit, or of what a file keeps of it."""
-        self._fit, self._model, self.columns_ = fit.savable(), fit.model, fit.columns
+        self._fit, self._model = fit.savable(), fit.model
         self.classes_, self.n_features_in_ = fit.classes, fit.n_features_in
         if fit.feature_names_in is not None:
             self.feature_names_in_ = np.array(fit.feature_names_in, dtype=object)

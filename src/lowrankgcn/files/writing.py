@@ -24,7 +24,13 @@ import pyarrow.parquet as pq
 
 from lowrankgcn._atomic import is_stream, replacing
 from lowrankgcn._validation import invalid
-from lowrankgcn.files.delimited import COMPRESSIONS, open_packed, split_ending
+from lowrankgcn.files.delimited import (
+    COMPRESSIONS,
+    DELIMITERS,
+    open_packed,
+    read_header,
+    split_ending,
+)
 from lowrankgcn.files.reading import SUFFIXES, Format, TableFile
 from lowrankgcn.files.records import as_days, write_excel, write_json
 from lowrankgcn.tables import Cells
@@ -132,10 +138,14 @@ def _write(frame: pd.DataFrame, sink: Any, format: Format, like: TableFile | Non
         delimiter = "\t" if format == "tsv" else ";" if decimal == "," else ","
         if like is not None and like.format == format:
             delimiter = like.delimiter
-        # Python's writer leaves a carriage return without quotes, which would end the line.
-        quoting = csv.QUOTE_ALL if _has_returns(frame) else csv.QUOTE_MINIMAL
-        style: Any = {"decimal": decimal, "quoting": quoting, "lineterminator": "\n"}
-        frame.to_csv(sink, sep=delimiter, index=False, encoding="utf-8", **style)
+        style: Any = {"sep": delimiter, "decimal": decimal, "lineterminator": "\n", "index": False}
+        first = frame.head(1).to_csv(**style).encode("utf-8", "replace")
+        # Python's writer leaves a carriage return without quotes, which would end the line, and
+        # other delimiters, which may split the header into more names.
+        guess = None if delimiter in DELIMITERS else delimiter
+        unclear = read_header(first, guess)[1] != list(map(str, frame.columns))
+        quoting = csv.QUOTE_ALL if unclear or _has_returns(frame) else csv.QUOTE_MINIMAL
+        frame.to_csv(sink, encoding="utf-8", quoting=quoting, **style)
         return
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
     if like is not None and like.texts:

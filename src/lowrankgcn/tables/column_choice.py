@@ -71,8 +71,8 @@ class Columns:
 
     Attributes
     ----------
-    target : str or None
-        Column of the classes; None if they are given apart from the table.
+    target : str
+        Column of the classes; empty if they are not in the table.
     used : dict from column to {"number", "date", "category", "text"}
         In the order of the table.
     left_out : dict from column to {"identifier", "constant", "empty", "dropped"}
@@ -101,7 +101,7 @@ class Columns:
     ([2, 4, 2], ['a', None, 'b'])
     """
 
-    target: str | None
+    target: str
     used: dict[Any, Kind]
     left_out: dict[Any, Reason]
     words: dict[Any, tuple[str, ...]] = field(default_factory=dict)
@@ -195,8 +195,8 @@ class Columns:
             If the column does not exist, fewer than two classes are labelled, or the values are
             measurements or identifiers instead of classes.
         """
-        if self.target is None or self.target not in frame.columns:
-            raise _unknown("target", str(self.target), frame.columns)
+        if self.target not in frame.columns:
+            raise _unknown("target", self.target, frame.columns)
         labels = read_texts(frame, self.target)
         check_classes(labels)
         return labels
@@ -212,6 +212,7 @@ def choose_columns(
     *,
     decimal: str = ".",
     allow_no_features: bool = False,
+    leave_out: Collection[str] = ("identifier", "constant", "empty"),
 ) -> Columns:
     """Choose the columns of a table that are used as features.
 
@@ -230,6 +231,8 @@ def choose_columns(
         Decimal mark, see :class:`TableFile`.
     allow_no_features : bool
         Whether all columns may be left out.
+    leave_out : reasons
+        Why columns are left out that are not named.
 
     Returns
     -------
@@ -316,6 +319,7 @@ def choose_columns(
                     raise ValueError("expected words that occur in several rows, got none")
             if kind is None:
                 kind, reason = column.kind, _reason(column, name)
+                reason = reason if reason in leave_out else None
                 guesses.append(_mixed_note(column, name, reason))
                 if reason is not None:
                     left_out[name] = reason
@@ -335,7 +339,7 @@ def choose_columns(
         got = f"none: {why}" if why else "none"
         raise ValueError(f"expected a feature column besides {target!r}, got {got}")
     guessed = tuple(unreadable), tuple(decimal_commas), tuple(notes)
-    return Columns(target, used, left_out, words, dates, *guessed)
+    return Columns(target or "", used, left_out, words, dates, *guessed)
 
 
 def read_texts(frame: pd.DataFrame, column: str) -> Any:
@@ -401,7 +405,8 @@ def _mixed_note(column: TextColumn, name: Name, reason: Reason | None) -> str | 
         "number": f"--numeric {name!r} reads other cells as missing",
         "date": "correct the other cells to use it as dates",
     }
-    for kind, advice in advices.items() if column.kind == "category" else ():
+    texts = column.kind == "category" and not column.cells.ordered
+    for kind, advice in advices.items() if texts else ():
         parsed, present, other, share = column.parsed(kind)
         if other is not None and parsed >= _MIXED_SHARE * present and share > 0.5:
             return f"{parsed} of {present} cells are {kind}s, {other!r} is not; {use} ({advice})"
