@@ -22,7 +22,7 @@ from lowrankgcn.exceptions import (
 )
 
 if TYPE_CHECKING:
-    from lowrankgcn import datasets, nn, plotting
+    from lowrankgcn import datasets, metrics, nn, plotting
     from lowrankgcn.estimators.gcn_classifier import GCNClassifier
     from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
     from lowrankgcn.estimators.model_files import load, save
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-__all__ = ["datasets", "exceptions", "filters", "nn", "plotting"]
+__all__ = ["datasets", "exceptions", "filters", "metrics", "nn", "plotting"]
 __all__ += ["AdjacencyGraph", "GaussianGraph", "Hypergraph", "TableEncoder"]
 __all__ += ["Eigenpairs", "Kernel", "Laplacian", "eigenpairs", "kernel"]
 __all__ += ["GCNClassifier", "SpectralGPClassifier", "load", "save"]

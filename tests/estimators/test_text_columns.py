@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.model_selection import cross_val_score
 
 import lowrankgcn as lg
 from lowrankgcn.files import choose_columns, read_file
@@ -89,3 +90,36 @@ def test_a_single_column_is_no_identifier() -> None:
     y = np.where(np.arange(N) % 4 == 0, np.arange(N) > 60, -1)
     classifier = lg.SpectralGPClassifier(random_state=0).fit(frame, y)
     assert classifier.predict(pd.DataFrame({"place": [3, 110]})).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("column", ["x", "note"])
+def test_rows_without_cells_get_the_class_shares(column: str) -> None:
+    frame = pd.DataFrame({"x": 3.0 * TRUTH, "note": texts()["note"]})
+    frame = frame[["x"]] if column == "x" else frame
+    frame.loc[100] = None
+    empty = frame.loc[[100, 100]]
+    classifier = lg.SpectralGPClassifier(class_shares="labels", random_state=0)
+    with pytest.warns(lg.ColumnWarning, match="of 1 row without any cell are the class shares"):
+        classifier.fit(frame, LABELS)
+    with pytest.warns(lg.ColumnWarning, match="of 2 rows without any cell are the class shares"):
+        assert_allclose(classifier.predict_proba(empty), 1 / 3)
+    assert_allclose(classifier.label_distributions_[100], 1 / 3)
+    assert classifier.predict_proba(frame[:5]).max() > 0.5
+
+
+def test_measurements_are_no_classes() -> None:
+    with pytest.raises(ValueError, match=r"y: expected classes, got 1500 different values in 15"):
+        lg.SpectralGPClassifier().fit(np.ones((1500, 1)), np.arange(1500) * 7)
+
+
+def test_scores_ignore_unlabelled_rows() -> None:
+    X = np.c_[TRUTH, TRUTH] + np.random.default_rng(0).normal(0, 0.05, (N, 2))
+    y = np.where(np.arange(N) % 2, TRUTH, -1)
+    classifier = lg.SpectralGPClassifier(random_state=0)
+    with pytest.warns(UserWarning, match="counts unlabelled rows as a class; use scoring=lowrank"):
+        wrong = cross_val_score(classifier, X, y, scoring="accuracy", cv=2)
+    assert wrong.max() < 0.6
+    for scoring in ("accuracy", "neg_log_loss"):
+        scorer = lg.metrics.labelled_scorer(scoring)
+        assert cross_val_score(classifier, X, y, scoring=scorer, cv=2).min() > -0.2
+    assert cross_val_score(classifier, X, y, scoring=lg.metrics.labelled_scorer(), cv=2).min() == 1

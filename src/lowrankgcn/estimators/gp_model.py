@@ -16,6 +16,7 @@ from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import positive_float
 from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
 from lowrankgcn.estimators.rows import map_rows
+from lowrankgcn.exceptions import ColumnWarning, warn_caller
 from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows, log_odds
 from lowrankgcn.gp.blocks import LinearBlock
 from lowrankgcn.gp.conformal import Novelty, conformal_limit, prediction_sets
@@ -23,6 +24,7 @@ from lowrankgcn.gp.likelihood import softmax
 from lowrankgcn.gp.process import GaussianProcess, apply_factors
 from lowrankgcn.gp.views import RowViews
 from lowrankgcn.operators import FloatArray
+from lowrankgcn.tables import Table
 
 _CHUNK = 8192  # rows read at a time
 _CELLS = 1_000_000  # of permuted rows that are classified together
@@ -99,7 +101,22 @@ class GPModel:
 
     def distributions(self, X: Any) -> FloatArray:
         """Return class distributions of new rows, shape (q, C), reading rows in chunks."""
-        return map_rows(lambda part: self.process.distributions(self.maps.read(part)), X, _CHUNK)
+        of_rows = map_rows(lambda part: self.process.distributions(self.maps.read(part)), X, _CHUNK)
+        return self.with_class_shares(of_rows, X)
+
+    def with_class_shares(self, distributions: FloatArray, X: Any, known: Any = ()) -> FloatArray:
+        """Give rows without a cell, except the `known` ones, the class shares, with a warning."""
+        if isinstance(X, Table) and "given" not in self.maps.embeddings:
+            empty = X.empty_rows.copy()
+            empty[np.asarray(known, np.intp)] = False
+            if empty.any():
+                shares = np.bincount(self.codes, minlength=distributions.shape[1])
+                distributions[empty] = apply_factors(
+                    shares[None] / len(self.codes), self.process.factors
+                )
+                rows = f"{plural(int(empty.sum()), 'row')} without any cell"
+                warn_caller(f"the probabilities of {rows} are the class shares", ColumnWarning)
+        return distributions
 
     @cached_property
     def novelty(self) -> Novelty:
@@ -115,7 +132,7 @@ class GPModel:
             return np.column_stack([self.process.distributions(views), novelty.measures(views)])
 
         columns = map_rows(both, X, _CHUNK)
-        return columns[:, :-1], columns[:, -1]
+        return self.with_class_shares(columns[:, :-1], X), columns[:, -1]
 
     def unsure(self, measures: FloatArray, level: float = 0.95) -> NDArray[np.bool_]:
         """Return whether rows with these measures of novelty fit no class, shape (q,)."""

@@ -286,7 +286,7 @@ def check_rows(
             got = f"0 feature(s) (shape={table.shape}) while a minimum of 1 is required."
             raise invalid("X", "at least one column", got)
         if reset:  # errors of X come before those of y
-            table = Table(dict(table.items()), len(table), table.named)
+            list(table.items())  # reads all columns
         header = np.empty((0, len(table.names)))
         header = pd.DataFrame(header, columns=list(table.names)) if table.named else header
         validate_data(estimator, header, reset=reset, skip_check_array=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from html import escape
@@ -16,7 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._format import percent
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.class_labels import Labels, known_labels, read_weights
+from lowrankgcn.estimators.class_labels import (
+    Labels,
+    known_labels,
+    labelled_cells,
+    read_weights,
+)
 from lowrankgcn.estimators.rows import Fit, Sample, check_rows
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 from lowrankgcn.operators import FloatArray
@@ -26,6 +32,7 @@ from lowrankgcn.spectral.kernel import Kernel
 from lowrankgcn.tables.column_choice import Columns
 
 _MOST_NAMES = 10  # of classes, shown in a notebook
+_MOST_FRAMES = 10  # between a scorer and the classifier
 
 
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
@@ -100,6 +107,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             from X and cannot be extended to new rows, or the network is of full rank.
         """
         check_is_fitted(self)
+        _warn_of_unlabelled_scores()
         if (lazy := distributed_module(X)) is not None:
             return lazy.predict_proba(self, X)  # type: ignore[no-any-return]
         rows = self._new_rows(X)
@@ -159,6 +167,22 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         tags.input_tags.allow_nan = graph != "precomputed"
         tags.input_tags.sparse = graph in ("precomputed", "hypergraph")
         return tags
+
+
+def _warn_of_unlabelled_scores() -> None:
+    """Warn if a scorer of scikit-learn calls this with unlabelled rows, which it takes for a class.
+
+    Scorers do not pass the labels to the classifier, so they are looked up in the calling frame.
+    """
+    frame: Any = sys._getframe()
+    for _ in range(_MOST_FRAMES):
+        frame = frame and frame.f_back
+        if frame and frame.f_globals.get("__name__") == "sklearn.metrics._scorer":
+            y = frame.f_locals.get("y_true")
+            if y is not None and len(labelled_cells(y)[0]) < len(y):
+                advice = "use scoring=lowrankgcn.metrics.labelled_scorer(...) to ignore them"
+                warn_caller(f"the score counts unlabelled rows as a class; {advice}", UserWarning)
+                return
 
 
 def _summary(classifier: Any) -> str:

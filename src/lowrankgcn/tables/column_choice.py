@@ -169,6 +169,7 @@ class Columns:
             plural = "columns" if len(absent) > 1 else "the column"
             raise ValueError(f"expected {plural} {_listed(absent)}, got {_listed(table.names)}")
         typed: dict[Name, Cells] = {}
+        empty = np.ones(table.n_rows, bool)
         for name, kind in self.used.items():
             column = TextColumn(table[name], "," if name in self.decimal_commas else decimal)
             missing = name in self.unreadable_as_missing
@@ -182,7 +183,8 @@ class Columns:
                 else:
                     words = word_columns(column.cells.as_categories(), self.words[name])
                     typed |= {f"{name}: {word}": cells for word, cells in words.items()}
-        return Table(typed, table.n_rows)
+            empty &= typed.get(name, table[name]).missing
+        return Table(typed, table.n_rows, empty=empty)
 
     def labels(self, frame: pd.DataFrame) -> Any:
         """Return the classes as texts, spelled as in the table; None in unlabelled rows.
@@ -368,10 +370,15 @@ def check_classes(labels: pd.Series) -> None:
             raise ValueError(f"expected labels of at least two classes, got {got}; {advice}")
         column = TextColumn(Cells.read(labels, labels.name))
         fractions = column.kind == "number" and not column.whole
-        what, most = ("numbers", _MAX_FLOAT_CLASSES) if fractions else ("values", _MAX_CLASSES)
-        if len(counts) > max(most, counts.sum() / 2):
-            got = f"{len(counts)} different {what} in {counts.sum()} rows"
-            raise ValueError(f"expected classes, got {got}")
+        check_class_count(len(counts), int(counts.sum()), fractions=fractions)
+
+
+def check_class_count(n_classes: int, n_labelled: int, *, fractions: bool = False) -> None:
+    """Raise ValueError if so many labels are measurements or identifiers instead of classes."""
+    what, most = ("numbers", _MAX_FLOAT_CLASSES) if fractions else ("values", _MAX_CLASSES)
+    if n_classes > max(most, n_labelled / 2):
+        got = f"{n_classes} different {what} in {n_labelled} rows"
+        raise ValueError(f"expected classes, got {got}")
 
 
 def _reason(column: TextColumn, name: Name) -> Reason | None:
