@@ -1,8 +1,9 @@
 """Run all benchmarks and print them with their targets: ``python -m benchmarks``.
 
 With ``--busy``, print instead how much slower each step is while other processes use half of the
-cores. ``python -m benchmarks.growth`` and ``benchmarks.sampling`` measure tables and points of up
-to ten million rows, and the accuracy of fits to samples.
+cores. ``python -m benchmarks graphs`` compares accuracy on graphs with features with trained
+networks. ``python -m benchmarks.growth`` and ``benchmarks.sampling`` measure tables and points of
+up to ten million rows, and the accuracy of fits to samples.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -18,7 +20,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import busy, numeric, setup_time, training_time
+from benchmarks import busy, graphs, numeric, setup_time, training_time
 from benchmarks.memory import peak_memory
 
 COLUMNS = ("work", "seconds", "error", "added MB", "times faster", "target")
@@ -127,6 +129,9 @@ def cells(row: Row) -> list[str]:
 
 def main() -> None:
     """Measure and print."""
+    if sys.argv[1:2] == ["graphs"]:
+        graphs.main(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="only sizes up to 100,000")
     parser.add_argument("--only", choices=("setup", "training", "numeric"), help="one part")

@@ -14,6 +14,7 @@ from lowrankgcn.exceptions import (
     AccuracyWarning,
     ColumnWarning,
     DegenerateCutWarning,
+    DirectedGraphWarning,
     DisconnectedGraphWarning,
     EigensolverError,
     FastSumError,
@@ -39,7 +40,7 @@ __all__ = ["datasets", "exceptions", "filters", "metrics", "nn", "plotting"]
 __all__ += ["AdjacencyGraph", "GaussianGraph", "Hypergraph", "TableEncoder"]
 __all__ += ["Eigenpairs", "Kernel", "Laplacian", "eigenpairs", "kernel"]
 __all__ += ["GCNClassifier", "SpectralGPClassifier", "load", "save"]
-__all__ += ["AccuracyWarning", "ColumnWarning", "DegenerateCutWarning"]
+__all__ += ["AccuracyWarning", "ColumnWarning", "DegenerateCutWarning", "DirectedGraphWarning"]
 __all__ += ["DisconnectedGraphWarning", "RankWarning"]
 __all__ += ["EigensolverError", "FastSumError", "UnlabelledComponentWarning"]
 

@@ -22,6 +22,7 @@ from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
@@ -47,8 +48,8 @@ def saved(cls: Class) -> Class:
 def encode(value: Any) -> tuple[Arrays, Any]:
     """Convert a value to named arrays and a JSON value.
 
-    None, booleans, numbers, texts, lists, tuples, mappings, arrays and registered dataclasses come
-    back as they are, NumPy scalars as Python's.
+    None, booleans, numbers, texts, lists, tuples, mappings, arrays, csr arrays and registered
+    dataclasses come back as they are, NumPy scalars as Python's.
 
     Raises
     ------
@@ -81,6 +82,8 @@ def _encode(value: Any, name: str, arrays: Arrays) -> Any:
             return {"array": name}
         if value.dtype.kind in "UO" and value.ndim == 1:
             return {"objects": parts(value.tolist()), "dtype": value.dtype.newbyteorder("=").str}
+    if isinstance(value, sp.csr_array):
+        return {"csr": parts([value.data, value.indices, value.indptr, list(value.shape)])}
     cls: Any = type(value)
     if _CLASSES.get(cls.__name__) == cls:
         encoded = {
@@ -123,11 +126,23 @@ def _decode(value: Any, name: str, arrays: Mapping[str, NDArray[Any]]) -> Any:
             return arrays[key]
         case {"objects": list(items), "dtype": str(dtype)}:
             return np.fromiter(parts(items), object, len(items)).astype(dtype)
+        case {"csr": list(items)}:
+            return _csr(parts(items), name)
         case {"class": str(kind), "fields": dict(encoded)} if kind in _CLASSES:
             return _instance(_CLASSES[kind], encoded, name, arrays)
         case dict():
             raise invalid(name or "value", "a value of this library", repr(value)[:100])
     return value
+
+
+def _csr(items: list[Any], name: str) -> sp.csr_array:
+    try:
+        values, indices, pointers, shape = items
+        matrix = sp.csr_array((values, indices, pointers), shape=shape)
+        matrix.check_format(full_check=True)  # compiled code would read out of bounds
+    except (TypeError, ValueError) as error:
+        raise invalid(name, "a well-formed sparse matrix", error) from None
+    return matrix
 
 
 def _instance(

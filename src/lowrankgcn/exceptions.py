@@ -167,6 +167,28 @@ class DisconnectedGraphWarning(UserWarning):
     """
 
 
+class DirectedGraphWarning(UserWarning):
+    """A directed graph was given; its edges count in both directions.
+
+    The weight of an edge is the larger one of both directions.
+
+    See Also
+    --------
+    AdjacencyGraph.from_edge_index, AdjacencyGraph.from_networkx : Issue this warning.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import lowrankgcn as lg
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", lg.DirectedGraphWarning)
+    ...     graph = lg.AdjacencyGraph.from_edge_index([[0, 1], [1, 0]], [1.0, 2.0])
+    >>> graph.adjacency.toarray()
+    array([[0., 2.],
+           [2., 0.]])
+    """
+
+
 class DegenerateCutWarning(UserWarning):
     """The last eigenvalue kept equals the first one left out: the subspace is arbitrary.
 

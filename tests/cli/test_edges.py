@@ -54,6 +54,47 @@ def test_classify_equals_the_library(people: Path, capsys: Capture, method: str)
     assert (expected.transduction_ == np.array(MEMBERS)).mean() > 0.9
 
 
+def test_hyperedges(people: Path, capsys: Capture) -> None:
+    """Everybody and their friends form a hyperedge."""
+    members = [
+        (f"person {one}", f"friends of {node}") for node in CLUB for one in [node, *CLUB[node]]
+    ]
+    path, out = people.with_name("hyperedges.csv"), people.with_name("out.csv")
+    pd.DataFrame(members, columns=["name", "circle"]).to_csv(path, index=False)
+    options = ["-t", "club", "--hyperedges", str(path), "--key", "name", "--out", str(out)]
+    assert call("classify", str(people), *options, "--method", "gcn", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["graph"] == "hypergraph"
+    graph = lg.Hypergraph.from_node_sets([[node, *CLUB[node]] for node in CLUB])
+    expected = lg.GCNClassifier(random_state=0).fit(graph, np.array(LABELS, object))
+    assert pd.read_csv(out)["prediction"].tolist() == expected.transduction_.tolist()
+    for cells, message in (
+        (["person 1", None], "column 'circle': expected hyperedges, got an empty cell"),
+        (["person 1"], "expected two columns with rows and their hyperedges, got 1 column"),
+        (["nobody", "all"], "nobody"),
+    ):
+        pd.DataFrame([cells], columns=["name", "circle"][: len(cells)]).to_csv(path, index=False)
+        assert message in refused(capsys, "classify", str(people), *options)
+    edges = ["--edges", str(people.with_name("named.csv"))]
+    assert "--hyperedges: not with --edges" in refused(
+        capsys, "classify", str(people), *options, *edges
+    )
+
+
+def test_compare_with_networks_on_the_graph(people: Path, capsys: Capture) -> None:
+    age = np.arange(34) % 7 + 2.0 * (np.array(MEMBERS) == "Officer")
+    pd.read_csv(people).assign(club=MEMBERS, age=age).to_csv(people, index=False)
+    pytest.importorskip("torch_geometric")
+    chosen = ["gp", "gcn", "pyg-gcn", "pyg-sgc", "pyg-appnp", "propagation"]
+    edges = ["--edges", str(people.with_name("named.csv")), "--key", "name"]
+    options = ["--splits", "2", "-l", "4", "--json", "--methods", ",".join(chosen)]
+    assert call("compare", str(people), "-t", "club", *edges, *options) == 0
+    document = json.loads(capsys.readouterr().out)
+    shown = {one["method"]: one["accuracy"] for one in document["results"][0]["methods"]}
+    assert list(shown) == chosen and not document["failures"]
+    assert shown["gcn"] > 0.7 and shown["propagation"] > 0.8
+    assert "needs a graph of the rows" in refused(capsys, "compare", "iris", "--methods", "pyg-gcn")
+
+
 def test_columns_are_used_beside_the_graph(people: Path, capsys: Capture) -> None:
     frame = pd.read_csv(people).assign(age=np.arange(34) % 7 + 0.5)
     frame.to_csv(people, index=False)
@@ -186,7 +227,7 @@ def test_bad_input(people: Path, capsys: Capture) -> None:
             "--bandwidth: not with --edges",
         ),
         (["--edges", "numbered.csv", "--out", "numbered.csv"], "--out"),
-        (["--key", "name"], "--key: only with --labels or --edges"),
+        (["--key", "name"], "--key: only with --labels, --edges or --hyperedges"),
     ):
         given = [str(folder / one) if one.endswith((".csv", "model")) else one for one in arguments]
         assert message in refused(capsys, "classify", str(people), "-t", "club", *given)

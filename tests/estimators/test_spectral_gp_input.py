@@ -167,13 +167,17 @@ def test_graphs(case: str) -> None:
 
 
 def test_a_graph_that_was_not_built_from_the_rows() -> None:
-    classifier = SpectralGPClassifier(graph=AdjacencyGraph(WEIGHTS), random_state=0).fit(X, Y)
-    assert (classifier.transduction_ == TRUTH).mean() > 0.7
-    assert len(classifier.suggest(3)) == 3 and classifier.prediction_sets().shape == (80, 2)
-    assert classifier.unsure().shape == (80,)
-    for method in (classifier.predict, classifier.explain):
-        with pytest.raises(ValueError, match=r"^X: expected the fitted rows"):
-            method(X)
+    for graph in (AdjacencyGraph(WEIGHTS), GaussianGraph(X + 1.0, 0.5)):
+        classifier = SpectralGPClassifier(graph=graph, random_state=0).fit(X, Y)
+        assert (classifier.transduction_ == TRUTH).mean() > 0.7
+        assert len(classifier.suggest(3)) == 3 and classifier.prediction_sets().shape == (80, 2)
+        assert classifier.unsure().shape == (80,)
+        for method in (classifier.predict, classifier.explain):
+            if isinstance(graph, AdjacencyGraph):  # new nodes without edges
+                assert len(method(X[:5])) == 5
+                continue
+            with pytest.raises(ValueError, match=r"^X: expected the fitted rows"):
+                method(X)
 
 
 def test_masked_cells_are_missing() -> None:
@@ -220,9 +224,14 @@ def test_class_shares() -> None:
     np.testing.assert_allclose(given.decision_function(X), plain.decision_function(X) + factor)
     np.testing.assert_allclose(given.loo_distributions_, plain.loo_distributions_)
     np.testing.assert_array_equal(given.prediction_sets(X), plain.prediction_sets(X))
-    auto = SpectralGPClassifier(blocks=["radial"]).fit(np.r_[X, X[TRUTH == 1]], np.r_[y, [-1] * 40])
-    moved = auto.decision_function(X) - plain.decision_function(X)
-    assert np.median(moved) > 0
+    more, sampled = np.r_[X, X[TRUTH == 1]], np.r_[y, [-1] * 40]
+    balanced = sampled.copy()
+    balanced[np.flatnonzero(balanced == 1)[10:]] = -1
+    for labels, moves in ((sampled, False), (balanced, True)):
+        options: Any = {"blocks": ["radial"], "random_state": 0}
+        auto = SpectralGPClassifier(**options).fit(more, labels).decision_function(X)
+        plain = SpectralGPClassifier(**options, class_shares="labels").fit(more, labels)
+        assert (np.median(auto - plain.decision_function(X)) > 0) == moves
     every = SpectralGPClassifier(blocks=["radial"]).fit(X, TRUTH)  # no unlabelled row
     np.testing.assert_allclose(every._model.process.factors, 1.0)
 

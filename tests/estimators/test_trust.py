@@ -162,6 +162,22 @@ def test_equal_shares_are_those_of_a_mapping(rare: Any) -> None:
     np.testing.assert_allclose(mapping.loo_distributions_, plain.loo_distributions_)
 
 
+def test_a_class_with_one_label_does_not_take_over() -> None:
+    """Six spellings of two classes, ten labels of five of them and one of the sixth."""
+    generator = np.random.default_rng(0)
+    truth = generator.integers(0, 2, 560)
+    X = generator.normal(size=(560, 2)) + 3.0 * truth[:, None]
+    spelling = generator.integers(0, 3, 560)
+    names = np.array([["No", "N", "no"], ["Yes", "yes", "Y"]])[truth, spelling]
+    y = np.full(560, "", dtype=object)
+    for name in np.unique(names):
+        y[np.flatnonzero(names == name)[: 1 if name == "No" else 10]] = name
+    classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
+    assert (classifier.transduction_ == "No").mean() < 0.1
+    sides = np.isin(classifier.transduction_, ["Yes", "yes", "Y"])
+    assert (sides == truth).mean() > 0.9
+
+
 def test_labels_drawn_class_by_class_have_equal_shares(rare: Any) -> None:
     X, truth = rare
     y = np.full(1200, "", dtype=object)

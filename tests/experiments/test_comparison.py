@@ -18,6 +18,7 @@ from scipy.stats import ttest_1samp
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, log_loss
 
+from lowrankgcn import AdjacencyGraph
 from lowrankgcn.experiments import methods as registry
 from lowrankgcn.experiments.comparison import (
     Comparison,
@@ -72,6 +73,8 @@ class TestMethods:
         if method.obstacle():
             pytest.skip(str(method.obstacle()))
         tasks = [blobs(), blobs(), blobs(categorical=True)]
+        for task in tasks if method.on_graph else ():
+            task.graph = AdjacencyGraph.knn(task.numbers)
         first, again, table = (compare(task, [method], counts=(5,), splits=1) for task in tasks)
         for result in (first, table):
             assert result.failures == []

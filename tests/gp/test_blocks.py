@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from lowrankgcn.gp import leaves
 from lowrankgcn.gp.blocks import Block, LinearBlock, RadialBlock
 from lowrankgcn.gp.leaves import LeafBlock
+from lowrankgcn.gp.propagation import PROPAGATIONS
 from lowrankgcn.gp.recipe import (
     BLOCK_NAMES,
     SUPERVISED,
@@ -161,7 +162,7 @@ def test_recipe() -> None:
     assert loss is not None and loss > 0
     names = [block.name for block in made + more]
     assert len(set(names)) == len(names)
-    assert set(names) == {name for name in BLOCK_NAMES if not name.startswith("given")}
+    assert set(names) == {name for name in BLOCK_NAMES if _of_tables(name)}
     inverse: Any = next(block for block in made if block.name == "neighbours-inverse")
     response = 0.01 / (values["neighbours"] + 0.01)
     coordinates = fitted.views["neighbours"]
@@ -176,7 +177,13 @@ def test_recipe() -> None:
 
 def test_every_block_has_a_prior() -> None:
     prior = Prior.load()
-    own = {name for name in BLOCK_NAMES if not name.startswith("given")}
+    own = {name for name in BLOCK_NAMES if _of_tables(name)}
     assert own <= set(prior.final)
     assert own - set(SUPERVISED) <= set(prior.adaptation)
-    assert {name.replace("given", "neighbours") for name in BLOCK_NAMES} == own
+    assert {name.replace("given", "neighbours") for name in BLOCK_NAMES} == own | set(PROPAGATIONS)
+    for one in (prior, Prior.load("graph_prior")):
+        assert set(PROPAGATIONS) <= set(one.final) and set(PROPAGATIONS) <= set(one.adaptation)
+
+
+def _of_tables(name: str) -> bool:
+    return not name.startswith("given") and name not in PROPAGATIONS

@@ -15,7 +15,7 @@ from lowrankgcn.gp.conformal import Novelty, conformal_limit
 from lowrankgcn.gp.leaves import LeafBlock
 from lowrankgcn.gp.likelihood import CONSTANT, targets
 from lowrankgcn.gp.process import FittedProcess, fit_process
-from lowrankgcn.gp.recipe import Prior
+from lowrankgcn.gp.recipe import FewLabels, Prior
 from tests.support.oracles import reference_gp as reference
 
 M, N_CLASSES = 30, 3
@@ -173,3 +173,30 @@ def test_gates_follow_the_out_of_bag_loss() -> None:
     gain = 0.6 / np.log(N_CLASSES)
     expected = [0.0, 0.0, gain * gates["columns"], gain * gates["forests"]]
     np.testing.assert_allclose(ratios, expected, atol=1e-9)
+
+
+def test_few_labels_change_the_prior() -> None:
+    """The less the more labels there are; the constant depends on how they were drawn."""
+    one, three, ten = (FewLabels.of(np.full(4, count)) for count in (1, 3, 10))
+    assert 0 < one.constant < three.constant < ten.constant == CONSTANT
+    assert one.evidence == 0 < three.evidence < ten.evidence
+    assert FewLabels.of(np.array([5, 1])).constant < three.constant  # a sample
+    assert FewLabels.of(np.array([15, 5])).constant == CONSTANT
+    rows = np.random.default_rng(0).normal(size=(40, 6))
+    clusters = LinearBlock.fit("neighbours-inverse", "rows", rows, np.array([1, 1, 1, 0.1, 0, 0]))
+    smooth = LinearBlock.fit("neighbours-inverse", "rows", rows, np.ones(6))
+    other = LinearBlock.fit("linear", "rows", rows)
+    boosts = [one.boost(block, 3, 1.0) for block in (clusters, smooth, other)]
+    assert 4 >= boosts[0] > boosts[1] > boosts[2] == 0
+    assert one.boost(clusters, 3, 0.0) == 0 and ten.boost(clusters, 3, 1.0) < boosts[0] / 50
+
+
+def test_the_process_has_the_constant_of_its_labels() -> None:
+    known = {name: rows[:N_CLASSES] for name, rows in labelled().items()}
+    blocks, classes = some_blocks(trees=False), CLASSES[:N_CLASSES]
+    fitted = fit_process(known, classes, N_CLASSES, blocks, None, Prior.load(), 0)
+    assert fitted.process.constant == 1.0
+    G = fitted.process.kernel(fitted.process.labelled, fitted.process.labelled) + np.eye(N_CLASSES)
+    np.testing.assert_allclose(G @ fitted.process.alpha, targets(classes, N_CLASSES), atol=1e-9)
+    scores = fitted.process.scores(known)
+    np.testing.assert_allclose(scores, (G - np.eye(N_CLASSES)) @ fitted.process.alpha, atol=1e-9)

@@ -11,7 +11,8 @@ from lowrankgcn.gp import suggestion
 from lowrankgcn.gp.blocks import RadialBlock
 from lowrankgcn.gp.conformal import prediction_sets
 from lowrankgcn.gp.likelihood import CONSTANT
-from lowrankgcn.gp.process import GaussianProcess, apply_factors, share_factors
+from lowrankgcn.gp.process import GaussianProcess
+from lowrankgcn.gp.shares import apply_factors, share_factors
 from lowrankgcn.gp.suggestion import choose_rows, entropy
 from tests.support.oracles import reference_gp as reference
 
@@ -34,10 +35,18 @@ def test_random_labels_are_trusted_more_than_balanced_ones() -> None:
     balanced = share_factors(shares, np.array([0, 0, 0, 1, 1, 1]))
     sampled = share_factors(shares, np.array([0, 0, 0, 0, 1, 1, 1]))
     assert balanced[0] / balanced[1] > 2 * sampled[0] / sampled[1] > 1
+    np.testing.assert_allclose(share_factors(shares, np.repeat([0, 1], [60, 40])), 1.0, atol=1e-3)
     even = share_factors(np.full((5, 2), 0.5), np.array([0, 1]))
     np.testing.assert_allclose(even, 1.0)
     certain = share_factors(np.array([[1.0, 0.0]] * 9), np.array([0, 1]))
     assert np.isfinite(certain).all() and (certain > 0).all()
+
+
+def test_a_class_with_one_label_gains_no_share() -> None:
+    """Unlike the classes with ten labels, it was hard to find."""
+    shares = np.tile([0.25, 0.15, 0.6], (50, 1))
+    factors = share_factors(shares, np.repeat([0, 1, 2], [10, 10, 1]))
+    assert factors[2] <= 1 < factors[0]
 
 
 @given(st.integers(0, 99), st.integers(2, 30), st.floats(0.01, 0.999))
@@ -79,7 +88,7 @@ def test_suggestions_by_brute_force(labelled: list[int]) -> None:
     found = choose_rows(fitted, {"standard": points}, weights, candidates, 5, random_state=0)
     K = fitted.kernel(every, every)
     np.testing.assert_allclose(K.diagonal(), CONSTANT + 3.0)
-    expected = reference.greedy_rows(K, labelled, weights + 1e-9, candidates.tolist(), 5)
+    expected = reference.greedy_rows(K - CONSTANT, labelled, weights + 1e-9, candidates.tolist(), 5)
     assert found.tolist() == expected
 
 
@@ -100,6 +109,13 @@ def test_duplicates_are_suggested_once() -> None:
         process(points, []), {"standard": points}, np.ones(15), np.arange(15), 3, random_state=0
     )
     assert sorted(rows // 5) == [0, 1, 2]
+
+
+def test_copies_of_labelled_rows_are_not_suggested() -> None:
+    points = np.repeat([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]], 5, axis=0)
+    views, weights = {"standard": points}, np.repeat([9.0, 1.0, 1.0], 5)
+    rows = choose_rows(process(points, [0]), views, weights, np.arange(1, 15), 2, random_state=0)
+    assert sorted(rows // 5) == [1, 2]
 
 
 def test_entropy_of_certain_rows() -> None:

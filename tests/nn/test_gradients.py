@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
 from lowrankgcn.nn import ACTIVATIONS, GCN, ReducedOrderGCN, gradients, train
-from lowrankgcn.nn.gradients import PropagatedRows, TrainingProblem
+from lowrankgcn.nn.problem import PropagatedRows, TrainingProblem
 from tests.support.cases import nn_problems as cases
 from tests.support.cases.nn_problems import DOUBLE, low_rank
 from tests.support.cases.problems import calm_blas  # noqa: F401
@@ -96,7 +96,7 @@ def test_products_with_many_nodes(monkeypatch: pytest.MonkeyPatch, kind: Any) ->
 
 @pytest.mark.parametrize("widths", [(3, 4, 2), (3, 4, 5, 2)])
 def test_rows_too_many_to_store(monkeypatch: pytest.MonkeyPatch, widths: tuple[int, ...]) -> None:
-    monkeypatch.setattr("lowrankgcn.nn.gradients._STORED_ENTRIES", 0)
+    monkeypatch.setattr("lowrankgcn.nn.problem._STORED_ENTRIES", 0)
     kernels = [cases.kernel("dense"), cases.kernel("polynomial, landmarks")]
     network = GCN(kernels, widths, bias=True, dtype=DOUBLE)
     check(network)

@@ -237,6 +237,20 @@ def test_block_starts_from_a_guess() -> None:
     check_pairs(case.matrix, null_of(case), *pairs_of(solution), tol=1e-6)
 
 
+def test_block_starts_from_a_guess_of_a_small_space() -> None:
+    """A guess has fewer columns than a restart keeps."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        incidence = rng.random((int(rng.integers(3, 14)), int(rng.integers(1, 8)))) < 0.6
+        laplacian = lg.Laplacian(lg.Hypergraph(incidence.astype(int)), "identity")
+        size = laplacian.n - laplacian.null_space.dimension
+        expected = np.linalg.eigvalsh(laplacian.to_dense())[laplacian.n - size :]
+        for count in range(1, size + 1):
+            start = rng.normal(size=(laplacian.n, count))
+            solution = solve_block(laplacian, Request(1e-9, count, start=start))
+            assert_allclose(solution.values, expected[:count], rtol=0, atol=1e-8)
+
+
 def test_block_on_the_whole_space() -> None:
     case = large("pieces")
     solution = solve(case, len(nonzero(case)), 1e-9)

@@ -111,7 +111,8 @@ def test_updates_are_exact_without_blocks_that_know_the_labels() -> None:
         Y = np.eye(3)[codes] - 1 / 3
         every = process.represent(engine.prepared.at(np.arange(len(FRAME))))
         scores = process.temperature * process.kernel(every, known) @ np.linalg.solve(G, Y)
-        expected = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+        odds = np.exp(scores) * process.factors
+        expected = odds / odds.sum(axis=1, keepdims=True)
         np.testing.assert_allclose(quick.distributions, expected, atol=1e-5)
 
 

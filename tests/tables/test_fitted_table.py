@@ -240,6 +240,27 @@ def test_common_unit() -> None:
         assert FittedTable.fit(other).common_unit is None
 
 
+@pytest.mark.parametrize("width", [8, 7])
+def test_pixels_have_a_common_unit_by_their_range(width: int) -> None:
+    """Some of them are hardly ever bright, so that their deviations differ."""
+    generator = np.random.default_rng(0)
+    often = np.repeat([0.5, 0.01], [2, width - 2])
+    pixels = 255.0 * (generator.random((400, width)) < often)
+    features = FittedTable.fit(pixels + generator.random((400, width)))
+    spread = np.array([column.deviation for column in features.scores])
+    assert spread.max() > 3 * spread.min()
+    assert (features.common_unit is not None) == (width == 8)
+    scaled = FittedTable.fit(pixels * np.geomspace(1, 100, width))
+    assert scaled.common_unit is None
+
+
+def test_share_of_continuous_columns() -> None:
+    numbers = np.random.default_rng(0).normal(size=(30, 2))
+    table = pd.DataFrame({"a": numbers[:, 0], "b": np.arange(30) % 5, "c": ["x", "y"] * 15})
+    assert FittedTable.fit(table).continuous_share == 1 / 3
+    assert FittedTable.fit(numbers).continuous_share == 1  # coordinates
+
+
 def test_most_frequent_values() -> None:
     values = [f"v{k}" for k in range(300) for _ in range(2 + (k >= 150))]
     (column,) = FittedTable.fit(pd.DataFrame({"a": values})).encoder.columns

@@ -12,7 +12,7 @@ import lowrankgcn
 from lowrankgcn._format import count, percent, plural
 from lowrankgcn._progress import report_progress
 from lowrankgcn.cli import terminal
-from lowrankgcn.cli.options import TABLES, Arguments, command
+from lowrankgcn.cli.options import GRAPHS, TABLES, Arguments, command
 from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _KINDS = {"number": "numeric", "date": "date", "category": "categorical", "text"
 
 @command(
     f"context table_or_folder target {TABLES} out_or_folder overwrite report save probabilities "
-    "level importance method class_shares class_weight graph edges rank architecture filter "
+    f"level importance method class_shares class_weight graph {GRAPHS} rank architecture filter "
     "bandwidth scheduler workers seed as_json quiet"
 )
 def classify(args: Arguments) -> None:
@@ -40,7 +40,8 @@ def classify(args: Arguments) -> None:
     **--save** and **--json**, the predicted rows are printed.
 
     **--labels** adds the labels of another file, such as the rows that **lowrankgcn suggest**
-    wrote, labelled in a spreadsheet.
+    wrote, labelled in a spreadsheet. With **--edges** or **--hyperedges** the rows are the nodes of
+    a given graph, and the columns are their features.
 
     A folder of Parquet files is read block by block with Dask; **--out** then names a new folder.
 
@@ -51,6 +52,8 @@ def classify(args: Arguments) -> None:
     lowrankgcn classify cars.csv --target price --report report.html --save cars.model
 
     lowrankgcn classify cars.xlsx --target price --labels more-labels.xlsx --out classified.xlsx
+
+    lowrankgcn classify papers.csv --target topic --edges citations.csv --key title
 
     lowrankgcn classify - --target price --drop id,name < cars.csv > only-the-new-rows.csv
 
@@ -66,9 +69,8 @@ def classify(args: Arguments) -> None:
         classify_folder(args, name, settings)
         return
     terminal.refuse(options, "scheduler workers", "only available for folders of Parquet files")
-    if args.edges is not None:
-        terminal.refuse(options, "graph save importance bandwidth", "not with --edges")
-    inputs = terminal.inputs(args.table, args.labels, args.edges)
+    given = terminal.given_graph(options, "graph save importance bandwidth")
+    inputs = terminal.inputs(args.table, args.labels, given)
     out, report, save = args.out, args.report, args.save
     replaceable = {} if args.overwrite else inputs
     terminal.check_outputs({"--out": out}, replaceable, advice=terminal.OVERWRITE)
@@ -81,7 +83,7 @@ def classify(args: Arguments) -> None:
     with run.step("reading"), terminal.one_line_errors():
         data = read_labelled_table(options)
         if save is None and data.labels.notna().all():
-            advice = "" if args.edges else "; use --save to keep a model for other tables"
+            advice = "" if given else "; use --save to keep a model for other tables"
             message = f"there is a label in every row, nothing to predict{advice}"
             raise ValueError(f"{data.table.name}: column {args.target!r}: {message}")
     # Importing the classifier takes a second or more; an invalid table need not wait for it.
@@ -100,7 +102,7 @@ def classify(args: Arguments) -> None:
     importance = args.importance
     if importance is None:
         few = data.features.shape[1] <= _FEW_COLUMNS
-        importance = args.edges is None and (args.as_json or report is not None or few)
+        importance = given is None and (args.as_json or report is not None or few)
     with run.step("importance"):
         evidence = Evidence.from_classifier(classifier, importance=importance)
     run.notes += data.notes

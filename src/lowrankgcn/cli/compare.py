@@ -13,7 +13,7 @@ from rich.text import Text
 from lowrankgcn._format import duration, plural
 from lowrankgcn._progress import listening
 from lowrankgcn.cli import terminal
-from lowrankgcn.cli.options import COLUMNS, Arguments, command
+from lowrankgcn.cli.options import COLUMNS, GRAPHS, Arguments, command
 
 if TYPE_CHECKING:
     from lowrankgcn.experiments.comparison import ComparisonTask
@@ -27,8 +27,8 @@ _LONG = 10.0  # seconds; shorter work is not announced
 
 
 @command(
-    f"context table_or_dataset target_of_file {COLUMNS} labels_per_class splits methods in_order "
-    "seed as_json csv markdown quiet"
+    f"context table_or_dataset target_of_file {COLUMNS} {GRAPHS} key labels_per_class splits "
+    "methods in_order seed as_json csv markdown quiet"
 )
 def compare(args: Arguments) -> None:
     """Compare the library with other methods on your data.
@@ -36,7 +36,9 @@ def compare(args: Arguments) -> None:
     Hides the classes of most rows, predicts them with **SpectralGPClassifier**, **GCNClassifier**
     and other methods on the same random splits, and prints accuracies and log-losses with 95 %
     intervals, differences from SpectralGPClassifier, times, and a verdict in one sentence. Rows
-    without a class are used as unlabelled rows and are not tested.
+    without a class are used as unlabelled rows and are not tested. With **--edges** or
+    **--hyperedges** the rows are the nodes of a given graph, and networks of torch-geometric and
+    label propagation on this graph take part.
 
     Examples
     --------
@@ -44,10 +46,12 @@ def compare(args: Arguments) -> None:
 
     lowrankgcn compare customers.csv --target segment --labels-per-class 10 --csv results.csv
 
+    lowrankgcn compare papers.csv --target topic --edges citations.csv --key title
+
     lowrankgcn compare mushrooms --methods gp,logistic,forest --markdown mushrooms.md
     """
     counts, splits = _counts(args.labels_per_class), args.splits
-    run = terminal.Run(quiet=args.quiet)
+    run, given = terminal.Run(quiet=args.quiet), terminal.given_graph(vars(args), "")
     with run.progress(f"reading {args.table}"):
         from lowrankgcn.experiments import comparison, summary
         from lowrankgcn.experiments.methods import choose
@@ -56,10 +60,14 @@ def compare(args: Arguments) -> None:
             names = args.methods
             chosen = choose(None if names is None else [key.strip() for key in names.split(",")])
         task = _task(args)
+        if names is None and task.graph is None:
+            chosen = tuple(method for method in chosen if not method.on_graph)
     if terminal.is_from(args.context, "labels_per_class", "DEFAULT"):
         most = max(task.class_sizes.values()) // 2
         counts = tuple(count for count in counts if count <= most) or (most,)
-    inputs = {} if args.table in comparison.NAMES else terminal.inputs([Path(args.table)])
+    inputs = (
+        {} if args.table in comparison.NAMES else terminal.inputs([Path(args.table)], None, given)
+    )
     terminal.check_outputs({"--csv": args.csv, "--markdown": args.markdown}, inputs)
     begin = time.perf_counter()
     with run.progress("comparing") as show, listening(None), terminal.one_line_errors():
@@ -108,7 +116,7 @@ def _task(args: Arguments) -> ComparisonTask:
     table, options = args.table, vars(args)
     if table in NAMES:
         message = f"the dataset {table} has fixed columns; for a file of this name use ./{table}"
-        terminal.refuse(options, f"target {COLUMNS}", message)
+        terminal.refuse(options, f"target {COLUMNS} {GRAPHS} key", message)
     named = table != "-" and not os.path.exists(table) and not os.path.splitext(table)[1]
     with terminal.one_line_errors("TABLE_OR_DATASET"):
         if table in NAMES or named:  # an unknown name raises an error that lists the datasets
@@ -117,4 +125,5 @@ def _task(args: Arguments) -> ComparisonTask:
             raise ValueError(f"{table} needs --target, the column of its classes")
         data = read_labelled_table(options | {"table": [Path(table)]})
         notes = tuple(data.notes)
-        return ComparisonTask(data.table.name, data.features, data.labels, notes=notes)
+        table = data.table.name
+        return ComparisonTask(table, data.features, data.labels, notes=notes, graph=data.graph)

@@ -69,6 +69,8 @@ def _document(one: ExplainedRow, top: int) -> dict[str, Any]:
     for part in parts:
         part["name"] = int(part["name"]) + 1 if part["kind"] == "row" else part["name"]
     document = {"row": one.row + 1, "prediction": one.predicted, **asdict(one)}
+    if one.linked is None:  # no node of a graph
+        del document["linked"]
     del document["predicted"]
     others = sum(part["amount"] for part in parts[top:])
     return document | {"row": one.row + 1, "contributions": parts[:top], "others": others}

@@ -48,8 +48,8 @@ class LabelledTable:
         Texts; None in unlabelled rows.
     notes : list of str
         What the user should know about the file, its columns and labels.
-    graph : AdjacencyGraph or None
-        Given edges between the rows.
+    graph : AdjacencyGraph, Hypergraph or None
+        Given edges or hyperedges of the rows.
     """
 
     table: TableFile
@@ -97,8 +97,8 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
     Parameters
     ----------
     options : mapping
-        Values of ``table``, a list, ``target`` and perhaps ``edges`` and the options
-        :data:`TABLES`.
+        Values of ``table``, a list, ``target`` and perhaps ``edges``, ``hyperedges`` and the
+        options :data:`TABLES`.
     few_labels : bool
         Whether to allow fewer than two classes, and a target that is not in the table yet.
 
@@ -110,9 +110,11 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
         If the file cannot be read.
     """
     target, key, edges = options["target"], options.get("key"), options.get("edges")
+    hyper = edges is None and options.get("hyperedges") is not None
+    edges = options["hyperedges"] if hyper else edges
     files = options.get("labels") or ()
     if key and not (files or edges):
-        raise ValueError("--key: only with --labels or --edges")
+        raise ValueError("--key: only with --labels, --edges or --hyperedges")
     table = read_table(options)
     report_progress("reading the columns")
     with prefix_errors(table.name):
@@ -148,7 +150,7 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
         features = columns.features(rows, decimal=table.decimal)
     whole = [name for name, kind in columns.used.items() if kind != "text"]
     notes += label_notes(labels, features, whole)
-    graph = None if edges is None else read_edges(edges, frame, key)
+    graph = None if edges is None else read_edges(edges, frame, key, hyper=hyper)
     return LabelledTable(replace(table, frame=frame), columns, features, labels, notes, graph)
 
 

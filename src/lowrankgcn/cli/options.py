@@ -35,13 +35,14 @@ _LABELS = "File with more labels: the target, and row numbers as suggest writes 
 _UNLABELLED = "Texts that mark unlabelled rows, such as NA,?; '' for empty cells only."
 _CLASS = "Text that is a class, such as none, although it often marks unlabelled rows; repeat."
 _EDGES = "Edges of a graph of the rows: two columns of row numbers or --key, perhaps weights."
+_HYPEREDGES = "Hyperedges of the rows: a column of row numbers or --key, and one of hyperedges."
 _METHOD = "gp: Gaussian process; gcn: the networks of the paper (needs torch)."
 _SHARES = "Class shares of unlabelled rows: auto, labels (as among the labels) or equal."
 _FILTER = (
     "With --method gcn: linear, quadratic, pseudoinverse, regularized-inverse, heat, constant, "
     "high-pass or zero-impulse."
 )
-_NETWORK = "With --method gcn: full, low-rank (the default) or reduced."
+_NETWORK = "With --method gcn: full, low-rank or reduced; by default full with --edges and columns."
 _BANDWIDTH = "With --method gcn: bandwidth of the Gaussian graph, in the units of the table."
 _OUT = "Write the table with predictions, in the format of this name; - for standard output."
 _LEVEL = "Add sets of classes that contain the true one with this probability, or unsure."
@@ -49,7 +50,8 @@ _IMPORTANCE = "Rank the columns; by default with --report or --json, or for up t
 _BY = "Explain by columns, by labelled rows or by blocks; auto: by columns."
 _METHODS = (
     "Some of gp, gcn, gcn-reduced, gcn-paper, logistic, forest, svc, boosting, catboost, "
-    "spreading-knn, spreading-rbf, hypergraph-conv, poisson. Default: all that are installed."
+    "spreading-knn, spreading-rbf, hypergraph-conv, poisson; with --edges or --hyperedges also "
+    "pyg-gcn, pyg-sgc, pyg-appnp, propagation. Default: all that are installed."
 )
 
 
@@ -105,7 +107,13 @@ _OPTIONS = (
         "--row -r", list[int], "N", "Row, counted from 1; repeat for more.", min=1, **_REQUIRED
     ),
     _option("--labels", list[Path], "FILE", _LABELS, _LABELLING),
-    _option("--key", str, "COLUMN", "Identifies the rows in --labels and --edges.", _LABELLING),
+    _option(
+        "--key",
+        str,
+        "COLUMN",
+        "Identifies the rows in --labels, --edges, --hyperedges.",
+        _LABELLING,
+    ),
     _option("--unlabelled", str, "TEXT,TEXT,…", _UNLABELLED, _LABELLING),
     _option("--class", list[str], "TEXT", _CLASS, _LABELLING),
     _option("--drop", list[str], "COLUMN", "Column to ignore; repeat, or use commas.", _COLUMNS),
@@ -131,6 +139,7 @@ _OPTIONS = (
         "--graph", _GRAPHS, "NAME", "gaussian, hypergraph, knn or auto.", _MODEL, default="auto"
     ),
     _option("--edges", Path, "FILE", _EDGES, _MODEL),
+    _option("--hyperedges", Path, "FILE", _HYPEREDGES, _MODEL),
     _option("--rank", int, "N", "Number of eigenpairs.", _MODEL, min=1, **_AUTO),
     _option("--architecture", _ARCHITECTURES, "NAME", _NETWORK, _MODEL),
     _option("--filter", str, "NAME", _FILTER, _MODEL, **_AUTO),
@@ -170,6 +179,7 @@ PARAMETERS = {one.name: one for one in _OPTIONS} | {
 FILES = "encoding delimiter decimal"
 COLUMNS = f"unlabelled class_ drop categorical numeric text {FILES}"
 TABLES = f"labels key {COLUMNS}"
+GRAPHS = "edges hyperedges"
 
 
 def command(names: str) -> Callable[[Callable[[Arguments], None]], Any]:

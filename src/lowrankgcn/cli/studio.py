@@ -14,13 +14,13 @@ import typer
 from lowrankgcn._format import plural
 from lowrankgcn.cli import terminal
 from lowrankgcn.cli.classify import save_model, write_report
-from lowrankgcn.cli.options import TABLES, Arguments, command
+from lowrankgcn.cli.options import GRAPHS, TABLES, Arguments, command
 
 if TYPE_CHECKING:
     from lowrankgcn.cli.labelled_table import LabelledTable
 
 
-@command(f"context table target {TABLES} port browser graph edges seed")
+@command(f"context table target {TABLES} port browser graph {GRAPHS} seed")
 def studio(args: Arguments) -> None:
     """Label rows in the browser; all other rows are classified anew after each label.
 
@@ -36,8 +36,7 @@ def studio(args: Arguments) -> None:
     lowrankgcn studio cars.csv --target price --no-browser --port 9000
     """
     table, run = args.table, terminal.Run()
-    if args.edges is not None:
-        terminal.refuse(vars(args), "graph", "not with --edges")
+    terminal.given_graph(vars(args))
     missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         message = f"needs {' and '.join(missing)}: pip install 'lowrankgcn[studio]'"

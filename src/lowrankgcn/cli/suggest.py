@@ -9,14 +9,14 @@ from rich.cells import cell_len
 
 from lowrankgcn._format import percent, plural
 from lowrankgcn.cli import terminal
-from lowrankgcn.cli.options import TABLES, Arguments, command
+from lowrankgcn.cli.options import GRAPHS, TABLES, Arguments, command
 
 if TYPE_CHECKING:
     from lowrankgcn.cli.labelled_table import LabelledTable
     from lowrankgcn.cli.predictions import Predictions
 
 
-@command(f"context tables target {TABLES} count out_rows graph edges seed as_json quiet")
+@command(f"context tables target {TABLES} count out_rows graph {GRAPHS} seed as_json quiet")
 def suggest(args: Arguments) -> None:
     """Suggest rows to label next, the most informative first.
 
@@ -34,9 +34,8 @@ def suggest(args: Arguments) -> None:
     lowrankgcn suggest cars.csv --target price -k 20 --out to-label.csv
     """
     count, out = args.count, args.out
-    if args.edges is not None:
-        terminal.refuse(vars(args), "graph", "not with --edges")
-    terminal.check_outputs({"--out": out}, terminal.inputs(args.table, args.labels, args.edges))
+    given = terminal.given_graph(vars(args))
+    terminal.check_outputs({"--out": out}, terminal.inputs(args.table, args.labels, given))
     run = terminal.Run(quiet=args.quiet, as_json=args.as_json, rows_printed=str(out) == "-")
     with run.progress("reading"), terminal.one_line_errors():
         from lowrankgcn.cli.labelled_table import check_ending, read_labelled_table, write_table

@@ -233,37 +233,50 @@ def _check_cells(labelled: pd.DataFrame, rows: pd.DataFrame, others: set[str]) -
         raise ValueError(f"its rows are not those of the table: {example}; {advice}")
 
 
-def read_edges(path: Path, frame: pd.DataFrame, key: str | None) -> Any:
+def read_edges(path: Path, frame: pd.DataFrame, key: str | None, *, hyper: bool = False) -> Any:
     """Read the graph whose nodes are the rows of a table.
 
     Parameters
     ----------
     path : Path
-        A table with two columns, the ends of the edges, and perhaps a third, the weights.
+        A table with two columns, the ends of the edges, and perhaps a third, the weights; or rows
+        and their hyperedges, one line for each member.
     frame : DataFrame
         The rows.
     key : str, optional
         Column of `frame` with the names of the rows; row numbers from 1 without it.
+    hyper : bool
+        Whether the file has hyperedges.
     """
-    from lowrankgcn.graphs import AdjacencyGraph  # loads SciPy
+    from lowrankgcn.graphs import AdjacencyGraph, Hypergraph  # loads SciPy
 
     file = read_file(path)
     edges, names = file.frame, file.frame.columns
     with prefix_errors(file.name):
-        if len(names) not in (2, 3):
+        option, ends = ("--hyperedges", 1) if hyper else ("--edges", 2)
+        if len(names) not in ((2,) if hyper else (2, 3)):
             expected = "two columns with the ends of the edges and perhaps a third with weights"
-            raise ValueError(f"--edges: expected {expected}, got {plural(len(names), 'column')}")
+            expected = "two columns with rows and their hyperedges" if hyper else expected
+            raise ValueError(f"{option}: expected {expected}, got {plural(len(names), 'column')}")
         try:
-            index = np.array([row_positions(edges[name], frame, key) for name in names[:2]])
+            index = np.array([row_positions(edges[name], frame, key) for name in names[:ends]])
         except ValueError as error:
             advice = "" if key else "; --key names the column of the table with these values"
             raise ValueError(f"{error}{advice}") from None
         header = None
         with suppress(ValueError):
-            header = row_positions(pd.Series(names[:2], name="header"), frame, key)
+            header = row_positions(pd.Series(names[:ends], name="header"), frame, key)
         if header is not None and file.format != "parquet":
             got = ", ".join(map(repr, names))
-            raise ValueError(f"--edges: expected names of the columns in the first line, got {got}")
+            raise ValueError(
+                f"{option}: expected names of the columns in the first line, got {got}"
+            )
+        if hyper:
+            numbers = pd.factorize(edges[names[1]].astype(str).where(edges[names[1]].notna()))[0]
+            if (numbers < 0).any():
+                raise ValueError(f"column {names[1]!r}: expected hyperedges, got an empty cell")
+            pairs = np.stack([index[0], numbers])
+            return Hypergraph.from_hyperedge_index(pairs, n_nodes=len(frame))
         weights = None
         if len(names) == 3:
             with prefix_errors(f"column {names[2]!r}"):

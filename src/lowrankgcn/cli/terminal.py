@@ -315,9 +315,20 @@ def refuse(parameters: Mapping[str, Any], names: str, message: str) -> None:
             raise option_error(f"--{name.rstrip('_')}", message)
 
 
-def inputs(tables: Iterable[Path], labels: Any = None, edges: Path | None = None) -> Files:
+def given_graph(parameters: Mapping[str, Any], names: str = "graph") -> Path | None:
+    """Return the file of a given graph; refuse another one, and options that do not suit it."""
+    edges, hyperedges = parameters["edges"], parameters["hyperedges"]
+    if edges is not None:
+        refuse(parameters, f"hyperedges {names}", "not with --edges")
+    elif hyperedges is not None:
+        refuse(parameters, names, "not with --hyperedges")
+    path: Path | None = hyperedges if edges is None else edges
+    return path
+
+
+def inputs(tables: Iterable[Path], labels: Any = None, graph: Path | None = None) -> Files:
     """Return the files that a command reads, patterns expanded, by a description of each."""
-    files = {"the table": tables, "--labels": labels or (), "--edges": [edges] if edges else ()}
+    files = {"the table": tables, "--labels": labels or (), "the graph": [graph] if graph else ()}
     return {
         f"{name} {file}": Path(file)
         for name, paths in files.items()

@@ -8,12 +8,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
 from importlib.resources import files
 from typing import Any, final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+
+from lowrankgcn._validation import invalid, positive_int
 
 
 @final
@@ -23,7 +27,7 @@ class Dataset:
 
     Attributes
     ----------
-    data : ndarray or pandas.DataFrame, shape (n, n_features)
+    data : ndarray, pandas.DataFrame or csr_array, shape (n, n_features)
     target : ndarray of int64 or pandas.Series, shape (n,)
         Class of each row, an index into ``target_names``.
     feature_names : tuple of str
@@ -32,10 +36,17 @@ class Dataset:
         Sorted 0-based indices of the training nodes.
     DESCR : str
         Description and origin of the data.
+    adjacency : (n, n) csr_array or None
+        Weights of a given graph.
+    incidence : (n, m) csr_array or None
+        Memberships of nodes in the hyperedges of a given hypergraph.
+    splits : (s, n) int8 array or None
+        Published splits: 1 for training nodes, 2 for validation, 3 for test, 0 for others.
 
     See Also
     --------
     load_spiral, load_cars, load_mushrooms : Loaders.
+    fetch_planetoid, fetch_hypergraph, fetch_heterophilous : Nodes of graphs.
 
     Examples
     --------
@@ -53,6 +64,32 @@ class Dataset:
     target_names: tuple[str, ...]
     training: NDArray[np.intp]
     DESCR: str
+    adjacency: Any = None
+    incidence: Any = None
+    splits: NDArray[np.int8] | None = None
+
+    @cached_property
+    def graph(self) -> Any:
+        """The given graph, an AdjacencyGraph or a Hypergraph; None for tables and points."""
+        graphs = import_module("lowrankgcn.graphs")  # which is built on this package
+        if self.incidence is not None:
+            return graphs.Hypergraph(self.incidence)
+        return None if self.adjacency is None else graphs.AdjacencyGraph(self.adjacency)
+
+    def labels(self, split: int = 0, part: int = 1) -> NDArray[np.int64]:
+        """Return the classes of one part of a published split, −1 for all other nodes.
+
+        Parameters
+        ----------
+        split : int
+            Number of the split.
+        part : {1, 2, 3}
+            1 for training nodes, 2 for validation, 3 for test.
+        """
+        if self.splits is None:
+            raise invalid("split", "a dataset with published splits", repr(self))
+        chosen = self.splits[positive_int(split, "split", minimum=0, maximum=len(self.splits) - 1)]
+        return np.where(chosen == part, np.asarray(self.target), -1)
 
     def __repr__(self) -> str:
         n, d = self.data.shape

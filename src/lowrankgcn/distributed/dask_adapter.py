@@ -221,8 +221,12 @@ def most_probable(shares: Any, classes: NDArray[Any]) -> Any:
     >>> most_probable(shares, np.array(["ham", "spam"])).compute().tolist()
     ['ham', 'spam']
     """
-    types = {"dtype": classes.dtype, "meta": classes[:0]}
-    return shares.map_blocks(lambda part: classes[part.argmax(axis=1)], drop_axis=1, **types)
+    return shares.map_blocks(_choose, classes, drop_axis=1, dtype=classes.dtype, meta=classes[:0])
+
+
+def _choose(shares: NDArray[np.float64], classes: NDArray[Any]) -> NDArray[Any]:
+    chosen: NDArray[Any] = classes[shares.argmax(axis=1)]
+    return chosen
 
 
 def _predictor(classifier: Any) -> Delayed:

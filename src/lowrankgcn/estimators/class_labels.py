@@ -126,6 +126,22 @@ def known_labels(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
     return index, _validated_classes(labels), n_rows
 
 
+def validation_labels(y: Any, labels: Labels) -> Labels:
+    """Return the labels of further rows, which must be of the classes of `labels`.
+
+    >>> validation_labels(["", "red", ""], read_labels(["red", "", "blue"])).index
+    array([1])
+    """
+    index, values, count = known_labels(y)
+    if count != labels.n_rows:
+        raise invalid("validation", f"{labels.n_rows} labels, as many as X has rows", count)
+    if not np.isin(values, labels.classes).all():
+        other = next(value for value in values if value not in labels.classes)
+        raise invalid("validation", f"labels among {labels.classes.tolist()}", repr(other))
+    codes = pd.Index(labels.classes).get_indexer(pd.Index(values))
+    return Labels(labels.classes, index, codes.astype(np.intp), count)
+
+
 def labelled_cells(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
     """Return the labelled rows of a part of a column, their labels and the number of rows.
 

@@ -88,6 +88,9 @@ class ExplainedRow:
         the values of the row, or on labelled rows.
     contributions : tuple of Contribution
         Sorted by absolute amount, largest first.
+    linked : pair of int, or None
+        For a node of a graph with features: how many of the linked nodes have the same predicted
+        class, and their number.
 
     See Also
     --------
@@ -116,6 +119,7 @@ class ExplainedRow:
     log_odds: float
     baseline: float
     contributions: tuple[Contribution, ...] = field(repr=False)
+    linked: tuple[int, int] | None = field(default=None, repr=False)
 
     def lines(self, by: By, top: int | None = _SHOWN, first: int = 0) -> list[str]:
         """Return the prediction and the `top` contributions as text, counting rows from `first`.
@@ -127,6 +131,9 @@ class ExplainedRow:
             f"than {self.runner_up} ({100 * self.runner_up_probability:.1f} %), "
             f"log-odds {self.log_odds:+.2f}"
         ]
+        if self.linked is not None:
+            same, count = self.linked
+            lines.append(f"  {same} of {plural(count, 'linked node')} predicted {self.predicted}")
         shown = sorted(self.contributions[:top], key=lambda one: one.amount < 0)
         lines += [f"  {one.amount:+.2f}  {_reason(one, first)}" for one in shown]
         rest = self.contributions[len(shown) :]

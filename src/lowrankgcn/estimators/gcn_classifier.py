@@ -14,7 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-from lowrankgcn.estimators.class_labels import read_labels, read_weights
+from lowrankgcn._validation import invalid
+from lowrankgcn.estimators.class_labels import read_labels, read_weights, validation_labels
 from lowrankgcn.estimators.parameters import read_gcn_parameters
 from lowrankgcn.estimators.rows import read_rows
 from lowrankgcn.estimators.semi_supervised import (
@@ -41,21 +42,24 @@ class GCNClassifier(SemiSupervisedClassifier):
         numbers, the Gaussian graph where fast sums are cheap, else ten nearest neighbours.
         "precomputed": X is the matrix of weights. With a graph object, X holds the features only.
         Without features the networks use the eigenvectors.
-    architecture : {"low-rank", "reduced", "full"}
+    architecture : {"auto", "low-rank", "reduced", "full"}
         GCN with kernels of rank r (L-GCN), with the activation in spectral space (R-GCN), or with
         kernels of full rank. Training an R-GCN does not depend on the number of rows. Networks of
-        full rank classify the rows given to fit only.
+        full rank classify the rows given to fit only. "auto": "full" for features on a given sparse
+        graph or hypergraph, see Notes, else "low-rank".
     filter : "auto", name, Filter, callable or list
         Filter φ; a list gives K > 1 basis functions. "auto": 1/(λ + ε), where ε is the C-th
         positive eigenvalue for C classes; "linear" at full rank.
     rank : int or "auto"
         Number r of eigenpairs, not used at full rank. "auto": 30, or less for fewer rows or
-        hyperedges.
+        hyperedges. If the graph has more than r/2 components, r pairs with positive eigenvalues are
+        used, and the null vectors of at most r components, those with most labels first.
     bandwidth : float or "auto"
         Bandwidth of Gaussian graphs, in the units of X. "auto" scales the columns to comparable
         ranges and uses twice the median distance to the tenth neighbour.
-    smoother : None, "none", "identity", "hypergraph", "combined", float or array
-        Loops of the Laplacian, see :class:`Laplacian`; None uses the graph's own.
+    smoother : "auto", None, "none", "identity", "hypergraph", "combined", float or array
+        Loops of the Laplacian, see :class:`Laplacian`; None uses the graph's own. "auto": None, and
+        "combined" for features on a given sparse graph (the renormalisation of Kipf and Welling).
     hidden_widths : tuple of int or "auto"
         Widths of hidden layers; "auto": (32,).
     n_restarts : int or "auto"
@@ -70,15 +74,22 @@ class GCNClassifier(SemiSupervisedClassifier):
         "low-rank".
     bias : bool or "auto"
         Whether layers have biases; "auto": True.
-    dropout : float
-        Share of hidden units dropped at random in training.
+    dropout : float or "auto"
+        Share of hidden units dropped at random in training; "auto": 0.
+    input_dropout : float or "auto"
+        Share of the entries of the features dropped at random in training, at full rank only;
+        "auto": 0.
     early_stopping : bool
-        Whether to stop a restart when its loss no longer decreases.
+        Whether to stop a restart when its loss no longer decreases. Validation rows, see
+        :meth:`fit`, stop it in any case.
     class_weight : None, "balanced" or mapping
         Weights of the classes in the loss.
-    preset : {"default", "paper"}
+    preset : {"default", "paper", "kipf"}
         Meaning of "auto". "paper": rank 20, the pseudoinverse, raw features, 16 hidden units
-        without bias, one restart, 1000 steps of 0.2, ρ = 0.0005 on the first layer.
+        without bias, one restart, 1000 steps of 0.2, ρ = 0.0005 on the first layer. "kipf": the
+        network of Kipf and Welling: full rank, the linear filter with loops of weight 1, rows of
+        features divided by their sums, 16 hidden units, dropout 0.5 of input and hidden units, one
+        restart, 200 steps of Adam with 0.01, ρ = 0.0005 on the first layer.
     fit_rows : int
         With more rows than this, graph and network are fitted to a uniform sample of this size,
         which includes all labelled rows; the other rows are classified like new rows. Not used at
@@ -110,8 +121,8 @@ class GCNClassifier(SemiSupervisedClassifier):
     networks_ : list of torch modules
         The trained network of each restart; those that diverged are left out. Their input are the
         features: standardised numbers and centred indicators of categories, raw ones with
-        ``preset="paper"``, and √n U for a graph without features. The mean of their softmax is the
-        prediction.
+        ``preset="paper"``, rows of length one on a given sparse graph, and √n U for a graph without
+        features. The mean of their softmax is the prediction.
     loss_curve_ : (T, s) array
         Losses of all restarts.
     n_iter_ : int
@@ -119,7 +130,8 @@ class GCNClassifier(SemiSupervisedClassifier):
     timings_ : dict
         Seconds for "set-up", "training" and "prediction".
     unplaced_ : (n,) bool array
-        Rows in graph components without a label; their distribution is uniform.
+        Rows in graph components without a label, and without features besides the graph; their
+        distribution is uniform.
     columns_ : Columns or None
         How the columns of a table are read, see :func:`files.choose_columns`; None for arrays of
         numbers.
@@ -139,6 +151,12 @@ class GCNClassifier(SemiSupervisedClassifier):
     costs O(n r N) per iteration and restart for hidden layers of N units, O(r² N) for an R-GCN.
     Memory is O(n (r + N)), O(n r) for an R-GCN: the indicators of a table's categories are not
     stored, except at full rank. Here n is at most `fit_rows`, except at full rank.
+
+    For features on a given sparse graph or hypergraph, "auto" stands for the settings of
+    ``preset="kipf"``, with five restarts, ρ = 0.005 and rows of features of length one. Wide
+    non-negative features, such as word counts, stay sparse; other features are standardised, and
+    more than 500 columns are reduced to 500 by a singular value decomposition. Every row is
+    classified, also in components without a label.
 
     Missing numbers count as the median of their column; in a hypergraph, missing cells lie in no
     hyperedge.
@@ -160,11 +178,11 @@ class GCNClassifier(SemiSupervisedClassifier):
     """
 
     graph: Any = "auto"
-    architecture: str = "low-rank"
+    architecture: str = "auto"
     filter: Any = "auto"
     rank: int | str = "auto"
     bandwidth: float | str = "auto"
-    smoother: Any = None
+    smoother: Any = "auto"
     hidden_widths: Any = "auto"
     n_restarts: int | str = "auto"
     optimizer: str = "auto"
@@ -172,7 +190,8 @@ class GCNClassifier(SemiSupervisedClassifier):
     max_iter: int | str = "auto"
     l2_penalty: float | str = "auto"
     bias: bool | str = "auto"
-    dropout: float = 0.0
+    dropout: float | str = "auto"
+    input_dropout: float | str = "auto"
     early_stopping: bool = False
     class_weight: Any = None
     preset: str = "default"
@@ -183,7 +202,7 @@ class GCNClassifier(SemiSupervisedClassifier):
     random_state: Any = None
     verbose: bool = False
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, validation: Any = None) -> Self:
         """Train on the labelled rows and classify all rows.
 
         Parameters
@@ -195,6 +214,10 @@ class GCNClassifier(SemiSupervisedClassifier):
             Labels; −1, None, NaN and "" mark unlabelled rows.
         sample_weight : (n,) array, optional
             Weights of labelled rows in the loss.
+        validation : (n,) array, optional
+            Labels of further rows, −1, None, NaN or "" for all others. Each restart stops after
+            `max_iter` / 20 iterations without a lower loss on these rows, and keeps the weights
+            with the lowest one. These labels are not used otherwise.
 
         Returns
         -------
@@ -211,11 +234,14 @@ class GCNClassifier(SemiSupervisedClassifier):
         Warns
         -----
         UnlabelledComponentWarning
-            If a graph component has no label; its rows get a uniform distribution.
+            If a graph component has no label, and its rows have no features besides the graph;
+            they get a uniform distribution.
         ConvergenceWarning
             If training did not converge.
         """
         if (lazy := distributed_module(X, y, sample_weight)) is not None:
+            if validation is not None:
+                raise invalid("validation", "None for Dask collections", type(validation).__name__)
             lazy.fit(self, X, y, sample_weight)
             return self
         import lowrankgcn.nn  # noqa: F401  # torch is optional; without it this is a clear error
@@ -225,8 +251,9 @@ class GCNClassifier(SemiSupervisedClassifier):
         rows = read_rows(self, X, settings.graph, numbers="points")
         labels = read_labels(y, rows.n_rows)
         weights = read_weights(sample_weight, rows.n_rows, labels.index)
+        checked = None if validation is None else validation_labels(validation, labels)
         sample, model, fitted_only, results = fit_gcn(
-            rows, labels, settings, weights, draw_seed(self.random_state)
+            rows, labels, settings, weights, checked, draw_seed(self.random_state)
         )
         warn_of_unplaced(results["unplaced_"], "class distribution is uniform")
         self._set_fit(sample, labels, model, fitted_only, results)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_sample_weight
@@ -23,6 +24,7 @@ from lowrankgcn.estimators.gcn_setup import build_graph, choose_kernels, scaled_
 from lowrankgcn.estimators.parameters import PENALTIES, GCNParameters
 from lowrankgcn.estimators.rows import NOT_BUILT_FROM_X, Rows, Sample
 from lowrankgcn.exceptions import warn_caller
+from lowrankgcn.graphs import Graph
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.extension import Extension
 from lowrankgcn.spectral.kernel import Kernel
@@ -37,10 +39,18 @@ _HARDLY_FALLEN = 0.9
 _AT_REST = 0.01
 _NOTHING = 1e-6
 _FEW_ITERATIONS = 50
+# With validation rows, training stops after this share of the steps without a lower loss: ten of
+# 200, as Kipf and Welling.
+_PATIENCE = 20
 
 
 def fit_gcn(
-    rows: Rows, labels: Labels, settings: GCNParameters, sample_weight: FloatArray, seed: int
+    rows: Rows,
+    labels: Labels,
+    settings: GCNParameters,
+    sample_weight: FloatArray,
+    validation: Labels | None,
+    seed: int,
 ) -> tuple[Sample, GCNModel | None, str, dict[str, Any]]:
     """Fit the network to the labelled rows, and classify all rows.
 
@@ -63,8 +73,10 @@ def fit_gcn(
         expected = "a device of torch that is present, such as 'cpu'"
         raise invalid("device", expected, repr(settings.device)) from None
     fit_rows = rows.n_rows if settings.architecture == "full" else settings.fit_rows
-    sample = Sample.draw(rows, settings.graph, labels.index, fit_rows, seed)
+    always = labels.index if validation is None else np.union1d(labels.index, validation.index)
+    sample = Sample.draw(rows, settings.graph, always, fit_rows, seed)
     labels, sample_weight = labels.within(sample.index), sample_weight[sample.index]
+    validation = None if validation is None else validation.within(sample.index)
     with nn.limit_threads(labels.n_rows * _WORK_OF_A_ROW):
         times = [time.perf_counter()]
         report_progress("building the graph")
@@ -76,16 +88,21 @@ def fit_gcn(
             smoother = np.asarray(smoother)[sample.index]
         laplacian = Laplacian(graph, smoother, tol=settings.tol)
         report_progress("computing eigenpairs")
-        kernels = choose_kernels(laplacian, settings, labels.n_classes, seed)
+        kernels = choose_kernels(laplacian, settings, labels, seed)
         kernels, X, scale = scaled_features(kernels, features, settings)
         times.append(time.perf_counter())
-        networks, record = _train_restarts(kernels, X, scale, labels, settings, sample_weight, seed)
+        networks, record = _train_restarts(
+            kernels, X, scale, labels, settings, sample_weight, validation, seed
+        )
         times.append(time.perf_counter())
         report_progress("predicting")
         unplaced = np.isin(graph.components, graph.components[labels.index], invert=True)
         pairs, model, fitted_only = kernels[0].eigenpairs, None, ""
+        if isinstance(settings.graph, Graph) and settings.features != "raw":
+            # Features speak where labels cannot reach.
+            unplaced &= False if pairs is None else ~pairs.eigenvectors.any(axis=1)
         if pairs is None:
-            inputs = torch.from_numpy(X).to(networks[0].convs[0].weight)
+            inputs = _as_input(X, networks[0])
             with torch.no_grad():
                 logits = torch.stack([network(inputs) for network in networks])
             shares, fitted_only = mean_softmax(logits.cpu().numpy()), _FULL_RANK
@@ -128,6 +145,7 @@ def _train_restarts(
     labels: Labels,
     settings: GCNParameters,
     sample_weight: FloatArray,
+    validation: Labels | None,
     seed: int,
 ) -> tuple[list[nn.Network], nn.TrainingRecord]:
     """Train the network with the given kernels from several random initialisations.
@@ -135,13 +153,15 @@ def _train_restarts(
     Parameters
     ----------
     kernels : tuple of Kernel
-    X : (n, N_0) or (r, N_0) array
+    X : (n, N_0) or (r, N_0) array, or (n, N_0) sparse array
         Features; UᵀX for kernels with eigenvectors U.
     scale : float
         Factor of the features in training. The results are for features without it.
     labels : Labels
     settings : GCNParameters
     sample_weight : (n,) array
+    validation : Labels or None
+        Rows that determine which weights a restart keeps.
     seed : int
 
     Returns
@@ -160,10 +180,14 @@ def _train_restarts(
     widths = (X.shape[1], *settings.hidden_widths, labels.n_classes)
     dropout = settings.dropout if settings.hidden_widths else 0.0
     dtype = getattr(torch, settings.dtype)
+    input_dropout = settings.input_dropout
+    if input_dropout is None:  # dense features would need many random numbers
+        input_dropout = settings.dropout if sp.issparse(X) else 0.0
+    options = {"bias": settings.bias, "dropout": dropout, "input_dropout": input_dropout}
     with torch.random.fork_rng(devices=[]):  # the initial weights are not used
-        network = kind(kernels, widths, bias=settings.bias, dropout=dropout, dtype=dtype)
+        network = kind(kernels, widths, dtype=dtype, **options)
     network.to(settings.device)
-    features = torch.from_numpy(scale * X).to(network.convs[0].weight)
+    features = _as_input(scale * X, network)
     low_rank = kernels[0].eigenpairs is not None
     penalty = settings.l2_penalty
     if penalty is None:
@@ -174,6 +198,10 @@ def _train_restarts(
         if name not in classes:
             raise invalid("class_weight", f"weights of the classes {classes}", repr(name))
     weights = compute_sample_weight(class_weight, labels.classes[labels.codes])
+    stopping: dict[str, Any] = {"early_stopping": settings.early_stopping}
+    if validation is not None:
+        patience = max(1, settings.max_iter // _PATIENCE)
+        stopping = {"early_stopping": True, "patience": patience, "tol": 0.0}
     record = nn.train(
         network,
         nn.ProjectedFeatures(kernels[0].n, features) if low_rank else features,
@@ -187,10 +215,12 @@ def _train_restarts(
         l2_penalty=penalty,
         decay="all" if settings.scaling else "first",
         sample_weight=weights * sample_weight[labels.index],
-        early_stopping=settings.early_stopping,
+        validation=None if validation is None else (validation.index, validation.codes),
+        **stopping,
         progress=settings.verbose,
     )
-    _warn_if_not_converged(record)
+    if settings.features in ("raw", "scores") or record.diverged.any():
+        _warn_if_not_converged(record)  # the steps of other settings are few on purpose
     if record.diverged.all():
         raise ValueError("Training diverged; lower learning_rate.")
     record = replace(record, weights=(scale * record.weights[0], *record.weights[1:]))
@@ -200,6 +230,12 @@ def _train_restarts(
         networks.append(copy.deepcopy(network, dict(shared)).eval())
         record.load_into(networks[-1], restart)
     return networks, record
+
+
+def _as_input(X: Any, network: nn.Network) -> Any:
+    """Return features in the dtype and on the device of a network."""
+    like = network.convs[0].weight
+    return nn.SparseInput(X, like) if sp.issparse(X) else torch.from_numpy(X).to(like)
 
 
 def _low_rank_ensemble(

@@ -11,10 +11,11 @@ Kernels are scaled so that ‖𝒦‖²_F = n, and features so that the input of
 mean square. One step size then suits every n, unit and bandwidth.
 
 >>> import lowrankgcn as lg
+>>> from lowrankgcn.estimators.class_labels import read_labels
 >>> from lowrankgcn.estimators.parameters import read_gcn_parameters
 >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
 >>> settings = read_gcn_parameters(lg.GCNClassifier(filter="constant", rank=2).get_params())
->>> kernels = choose_kernels(L, settings, n_classes=2, seed=0)
+>>> kernels = choose_kernels(L, settings, read_labels([0, -1, -1, -1, 1]), seed=0)
 >>> (scaled,), _ = scale_kernels(kernels, np.eye(2), reduced=False)
 >>> kernels[0].response, (scaled.response**2).sum().round(10)
 (array([1., 1.]), np.float64(5.0))
@@ -24,15 +25,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
+from sklearn.utils.extmath import randomized_svd
 
 from lowrankgcn._validation import invalid
+from lowrankgcn.estimators.class_labels import Labels
 from lowrankgcn.estimators.gcn_model import PointScale
 from lowrankgcn.estimators.parameters import GCNParameters
 from lowrankgcn.estimators.rows import Kind
@@ -51,6 +54,8 @@ _NEIGHBOURS = 10
 _BANDWIDTHS, _SAMPLE = 2.0, 2000  # median distances to the tenth neighbour, among so many points
 _MOST_MODES, _ACCURACY = 2**20, 1e-2  # of a fast Gaussian sum that is cheaper than neighbours
 _RANK = 30
+_FEW_COLUMNS, _WIDE = 50, 500  # words have more columns; more than 500 are reduced
+_SPARSE = 0.2  # words with a smaller share of nonzero entries are stored sparse
 _POSITIVE = 1e-9  # eigenvalues up to here are zero
 _COMMON = 1e-8  # overlaps with the features below this share of the largest count as zero
 _ORTHOGONAL = 1e-8
@@ -95,7 +100,7 @@ def build_graph(
     kind: Kind, data: Any, settings: GCNParameters, seed: int
 ) -> tuple[Graph, Features | None, PointScale | None]:
     """Return graph, features and scale of rows, as far as rows of this kind have them."""
-    graph, raw = settings.graph, not settings.scaling
+    graph, raw = settings.graph, settings.features == "raw"
     if kind == "graph":
         return data, None, None
     if kind == "affinities":
@@ -108,15 +113,56 @@ def build_graph(
         if isinstance(graph, str):
             graph = Hypergraph.from_encoder(encoder, codes)
         return graph, features, None
+    scale = None
+    if isinstance(graph, Graph):
+        if not sp.issparse(data):
+            scale = PointScale.fit(data, raw=True)
+            data = scale.filled(data)
+        matrix = data if raw else features_on_graph(data, settings.features)
+        # Not centred, few eigenvectors would mainly represent the mean row.
+        means = matrix.mean(axis=0) if settings.scaling else np.zeros(matrix.shape[1])
+        return graph, Features(matrix, means), scale
     # A given bandwidth is in the units of the columns.
     in_units = raw or settings.bandwidth is not None
-    scale = PointScale.fit(data, raw=in_units or isinstance(graph, Graph))
-    if isinstance(graph, str):
-        name = "gaussian" if graph == "auto" and in_units else graph
-        graph = point_graph(name, scale.points(data), settings.bandwidth, random_state=seed)
+    scale = PointScale.fit(data, raw=in_units)
+    name = "gaussian" if graph == "auto" and in_units else graph
+    graph = point_graph(name, scale.points(data), settings.bandwidth, random_state=seed)
     numbers = scale.filled(data)
     matrix = numbers if raw else standard_scores(numbers)
     return graph, Features(matrix, np.zeros(matrix.shape[1])), scale
+
+
+def features_on_graph(X: Any, scaling: str) -> Any:
+    """Return features on a given graph, dense or csr, scaled by rows or by columns.
+
+    Parameters
+    ----------
+    X : (n, d) array or csr_array
+    scaling : {"scores", "rows", "sums"}
+        "sums": rows are divided by the sums of their absolute entries. Otherwise, rows of wide
+        non-negative features, such as word counts, get length one, and other columns get unit
+        standard deviation. More than 500 dense columns are then reduced to 500 by a randomised
+        singular value decomposition, which keeps inner products of rows.
+
+    >>> features_on_graph(np.array([[3.0, 1.0], [0.0, 0.0]]), "sums").tolist()
+    [[0.75, 0.25], [0.0, 0.0]]
+    """
+    n, d = X.shape
+    words = d > _FEW_COLUMNS and X.min() >= 0
+    if words and not sp.issparse(X) and np.count_nonzero(X) < _SPARSE * X.size:
+        X = sp.csr_array(X)
+    if words or scaling == "sums":
+        norms = abs(X).sum(axis=1) if scaling == "sums" else np.sqrt((X * X).sum(axis=1))
+        scaled: Any = sp.diags_array(1.0 / np.where(norms > 0, norms, 1.0)) @ X
+        return sp.csr_array(scaled) if sp.issparse(X) else scaled
+    if sp.issparse(X) and d > _WIDE:  # not centred, which would fill it
+        deviations = np.sqrt((X * X).sum(axis=0) / n)
+        return sp.csr_array(X @ sp.diags_array(1.0 / np.where(deviations > 0, deviations, 1.0)))
+    scores = standard_scores(X.toarray() if sp.issparse(X) else X)
+    if d <= _WIDE:
+        return scores
+    U, singular_values, _ = randomized_svd(scores, _WIDE, n_iter=2, random_state=0)
+    return U * singular_values
 
 
 def table_features(
@@ -213,7 +259,7 @@ def _local_bandwidth(points: FloatArray, random_state: int) -> float:
 
 
 def choose_kernels(
-    laplacian: Laplacian, settings: GCNParameters, n_classes: int, seed: int
+    laplacian: Laplacian, settings: GCNParameters, labels: Labels, seed: int
 ) -> tuple[Kernel, ...]:
     """Build the kernels of the filters, of low rank with common eigenpairs, or of full rank."""
     filters, tol = settings.filter, settings.tol
@@ -227,10 +273,48 @@ def choose_kernels(
             warnings.simplefilter("ignore", DegenerateCutWarning)
         if filters is not None:
             return kernel(laplacian, list(filters), rank, tol=tol, random_state=seed)
-        pairs = eigenpairs(laplacian, rank, tol=tol, random_state=seed)
+        pairs = _pairs_of_components(laplacian, rank, settings, labels, seed)
+        if pairs is None:
+            pairs = eigenpairs(laplacian, rank, tol=tol, random_state=seed)
     positive = pairs.eigenvalues[pairs.eigenvalues > _POSITIVE]
-    epsilon = float(positive[min(n_classes, len(positive)) - 1]) if len(positive) else 1.0
+    epsilon = float(positive[min(labels.n_classes, len(positive)) - 1]) if len(positive) else 1.0
     return low_rank_kernels(laplacian, [RegularizedInverse(epsilon)], pairs)
+
+
+def _pairs_of_components(
+    laplacian: Laplacian, rank: int, settings: GCNParameters, labels: Labels, seed: int
+) -> Eigenpairs | None:
+    """Return pairs of a graph with many components, None for other graphs.
+
+    The smallest eigenpairs would all be null vectors, one for each component, which separate
+    components but no classes within them. The null vectors of the components with most labels,
+    largest first, are complemented by pairs with positive eigenvalues.
+    """
+    null, components = laplacian.null_space, laplacian.graph.components
+    if null.dimension == 1 or 2 * null.dimension <= rank:
+        return None
+    zeros = min(null.dimension, rank if settings.rank is None else rank // 2)
+    count = min(rank if settings.rank is None else rank - zeros, laplacian.n - null.dimension)
+    try:
+        pairs = eigenpairs(
+            laplacian,
+            count,
+            which="dominant",
+            filter="pseudoinverse",
+            tol=settings.tol,
+            random_state=seed,
+        )
+    except ValueError:  # there are no further pairs, or only arbitrary ones of a hypergraph
+        return None
+    sizes, labelled = np.bincount(components), np.bincount(components[labels.index])
+    labelled = np.pad(labelled, (0, len(sizes) - len(labelled)))
+    chosen = np.sort(np.lexsort((-sizes, -labelled))[:zeros])
+    return replace(
+        pairs,
+        eigenvalues=np.append(np.zeros(zeros), pairs.eigenvalues),
+        eigenvectors=np.hstack([null.vectors(chosen), pairs.eigenvectors]),
+        residuals=np.append(np.zeros(zeros), pairs.residuals),
+    )
 
 
 def _rank(laplacian: Laplacian, settings: GCNParameters) -> int:
@@ -245,13 +329,25 @@ def _rank(laplacian: Laplacian, settings: GCNParameters) -> int:
 
 def scaled_features(
     kernels: tuple[Kernel, ...], features: Features | None, settings: GCNParameters
-) -> tuple[tuple[Kernel, ...], FloatArray, float]:
-    """Return scaled kernels, the features X or UᵀX, and their factor in training."""
+) -> tuple[tuple[Kernel, ...], Any, float]:
+    """Return scaled kernels, the features X or UᵀX, and their factor in training.
+
+    X is sparse if the features are. Rows of X on a given graph have about unit length.
+    """
     pairs, n = kernels[0].eigenpairs, kernels[0].n
     if pairs is None:
         if features is None:
             raise invalid("X", "features for architecture='full'", "a graph alone")
+        sparse = sp.issparse(features.matrix) and not features.means.any()
+        if sparse and not settings.scaling:
+            return kernels, features.matrix, 1.0
         X = features.to_dense()
+        if settings.features == "rows":
+            return (
+                kernels,
+                X / math.sqrt(X.shape[1]) * _inverse_rms(np.square(X).sum(), X.size),
+                1.0,
+            )
         if not settings.scaling:
             return kernels, X, 1.0
         square = sum(float(np.square(one @ X).sum()) for one in kernels)

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -36,9 +37,11 @@ from lowrankgcn.estimators.semi_supervised import (
     draw_seed,
     warn_of_unplaced,
 )
-from lowrankgcn.gp.process import apply_factors
-from lowrankgcn.gp.suggestion import choose_rows, entropy, first_of_views
-from lowrankgcn.graphs import Graph
+from lowrankgcn.gp.node_graph import PropagatedRows
+from lowrankgcn.gp.shares import apply_factors
+from lowrankgcn.gp.suggestion import TRUSTED_LABELS, choose_rows, entropy, first_of_views
+from lowrankgcn.gp.views import RowViews, node_views
+from lowrankgcn.graphs import AdjacencyGraph, Graph
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -56,7 +59,8 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     ----------
     graph : {"auto", "knn", "gaussian", "hypergraph", "precomputed"} or Graph
         Graphs of the spectral blocks. "auto": every graph that can be built.
-        "precomputed": X is the matrix of weights. With a graph object, X holds the features. For
+        "precomputed": X is the matrix of weights. With a graph object, X holds the features, which
+        are propagated over given edges or hyperedges (:mod:`lowrankgcn.gp.propagation`). For
         weights, sparse incidence rows or a graph in place of X, the spectral blocks of that graph
         are the only ones.
     blocks : "auto" or sequence of str
@@ -64,8 +68,10 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     rank : int
         Largest number of eigenpairs of a graph.
     class_shares : {"auto", "labels", "equal"} or mapping from class to float
-        Shares of the classes among the unlabelled rows. "auto": estimated from
-        the predictions, and applied only where they clearly differ from the shares of the labels.
+        Shares of the classes among the unlabelled rows. "auto": if most classes have equally many
+        labels, they were probably drawn class by class; the shares are then estimated from the
+        predictions, and applied only where they clearly differ from those of the labels. Otherwise
+        as "labels".
         "labels": the shares of the labels. "equal": all classes count alike, so that rare ones are
         found more often, at the cost of false alarms.
     fit_rows : int
@@ -201,7 +207,8 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         shown = listening(lambda step, done, total: print(step, file=sys.stderr))
         with shown if self.verbose else nullcontext(), single_threaded_blas_if_small(rows.n_rows):
             prepared = prepare_rows(rows, settings, draw_seed(self.random_state), labels.index)
-            if prepared.views.maps.features is None:
+            maps = prepared.views.maps
+            if maps.features is None and maps.nodes is None:
                 parts = prepared.views.graphs["given"].components
                 unplaced = np.isin(parts, parts[labels.index], invert=True)
                 warn_of_unplaced(unplaced, "predictions are arbitrary")
@@ -227,7 +234,97 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         self.loo_balanced_accuracy_, self.loo_f1_ = evidence.balanced_accuracy, evidence.f1
         self.loo_log_loss_ = evidence.log_loss
 
-    def prediction_sets(self, X: Any = None, level: float = 0.9) -> NDArray[np.bool_]:
+    def predict_proba(self, X: Any, edges: Any = None) -> NDArray[np.float64]:
+        """Predict class distributions, shape (q, C), in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse array
+            Rows like those given to fit: with ``graph="precomputed"`` their weights to the fitted
+            rows, shape (q, n); with sparse incidence rows, incidence rows; with a graph in place of
+            X, rows like those the graph was built from; with features on a graph, those of new
+            nodes. For a Dask collection the result is a lazy Dask array.
+        edges : (k, 2) int array or sparse matrix, optional
+            Edges of new nodes, for features on a graph. Fitted nodes have the numbers 0 … n − 1 and
+            new ones n … n + q − 1, in the order of X. Either pairs of a new node and any other
+            node, or a sparse matrix (q, n + q) of weights. For a hypergraph, pairs of a new node
+            and a hyperedge, where numbers after the last known hyperedge make new ones, or a
+            sparse matrix of incidence rows. New nodes without edges are classified by their
+            features.
+
+        Raises
+        ------
+        ValueError
+            If the rows are not like those at fitting, edges are given without features on a graph
+            or name no new node, or a graph object was not built from X and cannot be extended.
+
+        Examples
+        --------
+        >>> import lowrankgcn as lg, numpy as np
+        >>> X, y = np.eye(4)[[0, 0, 0, 1, 1, 1]], [0, -1, -1, 1, -1, -1]
+        >>> graph = lg.AdjacencyGraph.from_edge_index([[0, 1, 3, 4], [1, 2, 4, 5]])
+        >>> classifier = lg.SpectralGPClassifier(graph=graph, random_state=0).fit(X, y)
+        >>> classifier.predict(np.eye(4)[[3, 3]], edges=[[6, 0], [6, 1], [7, 3], [7, 4]])
+        array([0, 1])
+        """
+        if edges is None:
+            return super().predict_proba(X)
+        return self._model.distributions(self._new_rows(X), edges)
+
+    def predict(self, X: Any, edges: Any = None) -> NDArray[Any]:
+        """Predict classes, shape (q,); arguments as for :meth:`predict_proba`."""
+        if edges is None:
+            return super().predict(X)
+        classes: NDArray[Any] = self.classes_[self.predict_proba(X, edges).argmax(axis=1)]
+        return classes
+
+    def update_graph(self, graph: Any) -> NDArray[np.float64]:
+        """Classify the fitted nodes again after edges have changed, without another fit.
+
+        Features, labels, amplitudes and coefficients stay. The attributes ``graph_``,
+        ``label_distributions_`` and ``transduction_`` change, and new nodes are joined to the new
+        graph.
+
+        Parameters
+        ----------
+        graph : Graph or (n, n) matrix of weights
+            Of the fitted nodes.
+
+        Returns
+        -------
+        (n, C) array
+            Class distributions of all fitted nodes.
+
+        Raises
+        ------
+        ValueError
+            If no features were fitted on a graph, the number of nodes differs, or a classifier from
+            a file needs the columns of a table.
+        """
+        check_is_fitted(self)
+        maps: RowViews = self._model.maps
+        if maps.nodes is None:
+            raise invalid("update_graph", "a classifier of features on a graph", "another one")
+        graph = graph if isinstance(graph, Graph) else AdjacencyGraph(graph)
+        prepared = self._fitted_rows() if maps.features is not None else None
+        nodes = maps.nodes.with_edges(graph)
+        views: dict[str, Any] = dict(prepared.views.views) if prepared is not None else {}
+        if "given" in views:
+            views["given"] = maps.embeddings["given"].coordinates(nodes.edges)
+        views |= node_views(nodes)
+        model = replace(self._model, maps=replace(maps, nodes=nodes))
+        shares = model.process.distributions(views)
+        results = self._fit.results | {"label_distributions_": shares, "graph_": graph}
+        self._restore(replace(self._fit, model=model, results=results))
+        self.graphs_ = {"given": graph}
+        if hasattr(self, "_prepared"):
+            fitted = replace(self._prepared.views, maps=model.maps, views=views)
+            self._prepared = replace(self._prepared, views=fitted)
+        return shares
+
+    def prediction_sets(
+        self, X: Any = None, level: float = 0.9, *, edges: Any = None
+    ) -> NDArray[np.bool_]:
         """Return sets of classes that contain the true class with probability `level`.
 
         Parameters
@@ -235,6 +332,8 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         X : rows, optional
             The rows given to fit when omitted.
         level : float
+        edges : optional
+            Edges of new nodes, as for :meth:`predict_proba`.
 
         Returns
         -------
@@ -251,10 +350,12 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         if X is None and not hasattr(self, "label_distributions_"):
             expected = "rows, because the classifier was saved without its fitted rows"
             raise invalid("X", expected, "None")
-        shares = np.asarray(self.label_distributions_) if X is None else self.predict_proba(X)
+        shares = (
+            np.asarray(self.label_distributions_) if X is None else self.predict_proba(X, edges)
+        )
         return self._model.prediction_sets(shares, level)
 
-    def unsure(self, X: Any = None, level: float = 0.95) -> NDArray[np.bool_]:
+    def unsure(self, X: Any = None, level: float = 0.95, *, edges: Any = None) -> NDArray[np.bool_]:
         """Return which rows fit no labelled class: outliers, or rows of a class without labels.
 
         Parameters
@@ -263,6 +364,8 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
             The rows given to fit when omitted.
         level : float
             Share of rows like the labelled ones that are not marked.
+        edges : optional
+            Edges of new nodes, as for :meth:`predict_proba`.
 
         Returns
         -------
@@ -300,10 +403,10 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
             measures = prepared.complete(of_views(prepared.views.views), of_views)
         else:
             rows = self._new_rows(X)
-            measures = self._model.distributions_and_novelty(rows)[1]
+            measures = self._model.distributions_and_novelty(rows, edges)[1]
         return self._model.unsure(measures, level)
 
-    def explain(self, X: Any, *, by: str = "auto") -> Explanation:
+    def explain(self, X: Any, *, by: str = "auto", edges: Any = None) -> Explanation:
         """Explain predictions by contributions that add up to the log-odds.
 
         The log-odds compare the predicted class with the second most probable one.
@@ -311,12 +414,16 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         Parameters
         ----------
         X : array or DataFrame
-            Rows to explain, as for :meth:`predict`.
+            Rows to explain, as for :meth:`predict`. For features on a graph also a list of fitted
+            nodes, by their numbers.
         by : {"auto", "columns", "rows", "blocks"}
             "columns": Shapley values of the columns, relative to the mean over up to 32 rows
             that represent the fitted ones (:mod:`lowrankgcn.gp.attribution`); a graph object counts
             as one more column. "rows": one contribution per labelled row. "blocks": one per block.
-            "auto": columns for tables, otherwise rows.
+            "auto": columns for tables, otherwise rows. Features on a graph are explained by rows
+            or blocks, and by the predicted classes of linked nodes.
+        edges : optional
+            Edges of new nodes, as for :meth:`predict_proba`.
 
         Returns
         -------
@@ -338,19 +445,33 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         >>> explanation[0].predicted, explanation[0].log_odds > 0
         ('cherry', True)
         """
-        rows = self._new_rows(X)
-        table = self._model.maps.features is not None
+        check_is_fitted(self)
+        maps: RowViews = self._model.maps
+        table = maps.features is not None and maps.nodes is None
         allowed: tuple[By, ...] = ("columns", "rows", "blocks") if table else ("rows", "blocks")
-        for name in allowed:
-            if by in (name, "auto"):
-                return self._model.explain(rows, self.classes_, name)
-        raise invalid("by", f"one of {allowed} for this data", repr(by))
+        if by not in (*allowed, "auto"):
+            raise invalid("by", f"one of {allowed} for this data", repr(by))
+        chosen: Any = allowed[0] if by == "auto" else by
+        if maps.nodes is None:
+            return self._model.explain(self._new_rows(X), self.classes_, chosen)
+        if np.ndim(X) == 1 and not sp.issparse(X):  # fitted nodes
+            index = node_index(X, "X", maps.nodes.n_nodes)
+            views: Any = self._fitted_rows().at(index)
+        else:
+            views = maps.read(self._new_rows(X), edges)
+        linked = None
+        if hasattr(self, "label_distributions_"):
+            rows = next(row for row in views.values() if isinstance(row, PropagatedRows))
+            classes = np.eye(len(self.classes_))[self.label_distributions_.argmax(axis=1)]
+            linked = rows.nodes.links(rows.index, len(classes)) @ classes
+        return self._model.explain(None, self.classes_, chosen, views, linked)
 
     def suggest(self, k: int = 10, *, among: Any = None) -> NDArray[np.intp]:
         """Return the rows to label next, the most useful first.
 
-        Labels of these rows reduce the variance of uncertain predictions most
-        (:mod:`lowrankgcn.gp.suggestion`).
+        Most other rows, weighted by the uncertainty of their predictions, are like these rows or
+        like a labelled one (:mod:`lowrankgcn.gp.suggestion`). With fewer than ten labels, all rows
+        count alike.
 
         Parameters
         ----------
@@ -382,11 +503,14 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         ((10,), True)
         """
         prepared, shares, sample = self._fitted_rows(), self.label_distributions_, self._sample
-        candidates = _candidates(k, len(shares), sample, self._model.labelled, among)
-        views, weights = prepared.views.views, entropy(shares[sample])
-        chosen = choose_rows(
-            self._model.process, views, weights, candidates, k, random_state=prepared.seed
-        )
+        labelled, views, seed = self._model.labelled, prepared.views, prepared.seed
+        candidates = _candidates(k, len(shares), sample, labelled, among)
+        if len(labelled) < TRUSTED_LABELS:
+            known = np.flatnonzero(np.isin(sample, labelled))
+            chosen = first_of_views(views, k, candidates, known, seed)
+        else:
+            process, weights = self._model.process, entropy(shares[sample])
+            chosen = choose_rows(process, views.views, weights, candidates, k, random_state=seed)
         rows: NDArray[np.intp] = sample[chosen]
         return rows
 
@@ -403,7 +527,8 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
             If X had no columns, or the classifier was loaded from a file.
         """
         prepared = self._fitted_rows()
-        if self._model.maps.features is None or self._fit.fitted_only:
+        maps = self._model.maps
+        if maps.features is None or maps.nodes is not None or self._fit.fitted_only:
             raise invalid("column_importance", "a classifier fitted to a table", "a graph")
         return self._model.column_importance(prepared.sample.data, prepared.seed)
 
@@ -422,7 +547,7 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         """Return the estimator tags of scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
-        tags.input_tags.sparse |= isinstance(self.graph, str) and self.graph == "auto"
+        tags.input_tags.sparse |= isinstance(self.graph, Graph) or self.graph == "auto"
         return tags
 
 
@@ -457,8 +582,8 @@ def first_rows(
 
     Notes
     -----
-    Same rule as :meth:`lowrankgcn.SpectralGPClassifier.suggest`, with the amplitudes of the prior
-    and equal uncertainty of all rows. Of more than 100,000 rows, a sample is considered.
+    All other rows are like these rows or like a labelled one, by the covariance of the prior
+    (:mod:`lowrankgcn.gp.suggestion`). Of more than 100,000 rows, a sample is considered.
 
     Examples
     --------

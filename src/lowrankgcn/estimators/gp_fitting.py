@@ -19,11 +19,12 @@ from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.parameters import GPParameters
 from lowrankgcn.estimators.rows import NOT_BUILT_FROM_X, Rows, Sample, map_rows, take
 from lowrankgcn.gp.blocks import Block, Views
-from lowrankgcn.gp.likelihood import softmax
-from lowrankgcn.gp.process import apply_factors, fit_process, share_factors
+from lowrankgcn.gp.likelihood import CONSTANT, softmax
+from lowrankgcn.gp.process import fit_process
 from lowrankgcn.gp.recipe import Prior, row_blocks, supervised_blocks
+from lowrankgcn.gp.shares import apply_factors, label_factors, share_factors
 from lowrankgcn.gp.views import GRAPHS, FittedViews
-from lowrankgcn.graphs import AdjacencyGraph, Hypergraph
+from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
 
@@ -103,7 +104,9 @@ def prepare_rows(
     sample = Sample.draw(rows, settings.graph, always, settings.fit_rows, seed)
     graph, data, fitted_only = settings.graph, sample.data, ""
     options: Any = {"rank": settings.rank, "tol": settings.tol, "random_state": seed}
-    if rows.kind != "table":
+    if rows.kind == "nodes" and isinstance(graph, Graph):
+        views = FittedViews.fit(data, graphs=(), given=graph, **options)
+    elif rows.kind != "table":
         make: Any = {"affinities": AdjacencyGraph, "incidence": Hypergraph}.get(rows.kind)
         views = FittedViews.fit(None, given=data if make is None else make(data), **options)
     elif isinstance(graph, str):
@@ -132,7 +135,9 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, A
     times = [time.perf_counter()]
     views, sample = prepared.views, prepared.sample
     report_progress("fitting the blocks")
-    known = prepared.at(labels.index)
+    known, features = prepared.at(labels.index), views.maps.features
+    trust = 0.0 if features is None else features.continuous_share
+    wide = views.maps.nodes is not None and features is None
     with single_threaded_blas_if_small(10 * len(labels.index)):  # matrices of that many columns
         blocks, forest_loss = _blocks(prepared, known, labels)
         process, held_out = fit_process(
@@ -141,15 +146,17 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, A
             labels.n_classes,
             blocks,
             forest_loss=forest_loss,
-            prior=Prior.load(),
+            prior=Prior.load("graph_prior" if wide else "prior"),
             random_state=prepared.seed,
+            graph_trust=trust,
         )
     times.append(time.perf_counter())
     report_progress("predicting")
     sizes = np.zeros(len(blocks))
     plain = softmax(process.temperature * process.scores(views.views, sizes))
     unlabelled = np.isin(sample.index, labels.index, invert=True)
-    factors = _share_factors(prepared.settings.class_shares, plain[unlabelled], labels)
+    class_shares = prepared.settings.class_shares
+    factors = _share_factors(class_shares, plain[unlabelled], labels, process.constant)
     process, distributions = replace(process, factors=factors), apply_factors(plain, factors)
     shares = (sizes / (sizes.sum() or 1.0)).tolist()
     model = GPModel(
@@ -198,7 +205,7 @@ def _blocks(
 
 def _background(prepared: PreparedRows, distributions: FloatArray) -> dict[str, FloatArray]:
     """Return rows that represent the table, sorted by predicted class and probability."""
-    if prepared.views.maps.features is None:
+    if prepared.views.maps.features is None or prepared.views.maps.nodes is not None:
         return {}
     order = np.lexsort((distributions.max(axis=1), distributions.argmax(axis=1)))
     places = (np.arange(_BACKGROUND) + 0.5) * len(order) / _BACKGROUND
@@ -206,9 +213,12 @@ def _background(prepared: PreparedRows, distributions: FloatArray) -> dict[str, 
     return prepared.views.maps.parts(prepared.sample.data.take(chosen))
 
 
-def _share_factors(class_shares: Any, distributions: FloatArray, labels: Labels) -> FloatArray:
+def _share_factors(
+    class_shares: Any, distributions: FloatArray, labels: Labels, constant: float
+) -> FloatArray:
     """Return the factors of the class shares, given the distributions of unlabelled rows."""
     classes = labels.classes.tolist()
+    counts = np.bincount(labels.codes, minlength=len(classes))
     if class_shares == "equal":
         class_shares = dict.fromkeys(classes, 1.0)
     if isinstance(class_shares, Mapping):
@@ -216,9 +226,12 @@ def _share_factors(class_shares: Any, distributions: FloatArray, labels: Labels)
             expected = f"a share of each of the classes {classes}"
             raise invalid("class_shares", expected, repr(list(class_shares)))
         shares = np.array([class_shares[name] for name in classes])
-        known = np.bincount(labels.codes, minlength=len(classes)) / len(labels.codes)
+        # The scores contain the shares of the labels as far as the constant can explain them.
+        few = constant < CONSTANT
+        explained = 1.0 - 1.0 / (1.0 + constant * len(labels.codes)) if few else 1.0
+        known = (counts / len(labels.codes)) ** explained
         factors: FloatArray = shares / shares.sum() / known
         return factors
     if class_shares == "labels" or not len(distributions):
-        return np.ones(labels.n_classes)
+        return label_factors(counts)
     return share_factors(distributions, labels.codes)

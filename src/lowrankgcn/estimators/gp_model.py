@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from lowrankgcn._codec import saved
 from lowrankgcn._format import plural
 from lowrankgcn._parallel import chunks
-from lowrankgcn._validation import positive_float
+from lowrankgcn._validation import invalid, positive_float
 from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
 from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.exceptions import ColumnWarning, warn_caller
@@ -21,12 +22,15 @@ from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows, log_odds
 from lowrankgcn.gp.blocks import LinearBlock
 from lowrankgcn.gp.conformal import Novelty, conformal_limit, prediction_sets
 from lowrankgcn.gp.likelihood import softmax
-from lowrankgcn.gp.process import GaussianProcess, apply_factors
+from lowrankgcn.gp.process import GaussianProcess
+from lowrankgcn.gp.propagation import PROPAGATIONS
+from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.views import RowViews
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
 
 _CHUNK = 8192  # rows read at a time
+_GRID = 101  # eigenvalues at which filters of propagated features are shown
 _CELLS = 1_000_000  # of permuted rows that are classified together
 _PERMUTED_CELLS, _FEWEST_PERMUTED, _MOST_PERMUTED = 9000, 30, 300
 
@@ -34,14 +38,17 @@ _PERMUTED_CELLS, _FEWEST_PERMUTED, _MOST_PERMUTED = 9000, 30, 300
 @final
 @dataclass(frozen=True, eq=False)
 class LearnedFilter:
-    """The learned filter of one graph: its blocks have the covariance U φ(Λ)² Uᵀ.
+    r"""The learned filter of one graph: its blocks have the covariance U φ(Λ)² Uᵀ.
 
     Attributes
     ----------
     graph : str
     eigenvalues : (r,) array
     response : (r,) array
-        φ(λ) at the eigenvalues.
+        φ(λ) at the eigenvalues. For features that are propagated on a graph,
+        :math:`\varphi(\lambda)^2 = \sum_b s_b \varphi_b(\lambda)^2 / \max \varphi_b^2` with the
+        shares s of the blocks in the scores, on an even grid: "graph" for the blocks on the graph,
+        with neighbours joined to it or not, and "near" for that on neighbours alone.
 
     See Also
     --------
@@ -66,6 +73,18 @@ class LearnedFilter:
     def __repr__(self) -> str:
         """Show the graph and the number of eigenvalues."""
         return f"LearnedFilter({self.graph!r}, {plural(len(self.eigenvalues), 'eigenvalue')})"
+
+
+def learned_filters(shares: Mapping[str, float]) -> dict[str, LearnedFilter]:
+    """Return the filters of propagated features, given the shares of the blocks in the scores."""
+    grid = np.linspace(0.0, 2.0, _GRID)
+    squares: dict[str, Any] = {}
+    for name, (place, phi, _) in PROPAGATIONS.items():
+        if name in shares:
+            graph, response = "near" if place == "near" else "graph", phi(grid)
+            total = squares.get(graph, 0.0)
+            squares[graph] = total + shares[name] * (response / np.abs(response).max()) ** 2
+    return {name: LearnedFilter(name, grid, np.sqrt(square)) for name, square in squares.items()}
 
 
 @saved
@@ -99,14 +118,25 @@ class GPModel:
     block_shares: dict[str, float]
     background: dict[str, NDArray[Any]]
 
-    def distributions(self, X: Any) -> FloatArray:
-        """Return class distributions of new rows, shape (q, C), reading rows in chunks."""
-        of_rows = map_rows(lambda part: self.process.distributions(self.maps.read(part)), X, _CHUNK)
+    def distributions(self, X: Any, edges: Any = None) -> FloatArray:
+        """Return class distributions of new rows, shape (q, C)."""
+        of_rows = self._of_views(self.process.distributions, X, edges)
         return self.with_class_shares(of_rows, X)
+
+    def _of_views(
+        self, function: Callable[[Any], FloatArray], X: Any, edges: Any = None
+    ) -> FloatArray:
+        """Apply a function to the views of new rows in chunks; new nodes are read together."""
+        if self.maps.nodes is not None:
+            return function(self.maps.read(X, edges))
+        if edges is not None:
+            raise invalid("edges", "None, because no features were fitted on a graph", "edges")
+        return map_rows(lambda part: function(self.maps.read(part)), X, _CHUNK)
 
     def with_class_shares(self, distributions: FloatArray, X: Any, known: Any = ()) -> FloatArray:
         """Give rows without a cell, except the `known` ones, the class shares, with a warning."""
-        if isinstance(X, Table) and "given" not in self.maps.embeddings:
+        graph = self.maps.nodes is not None or "given" in self.maps.embeddings
+        if isinstance(X, Table) and not graph:
             empty = X.empty_rows.copy()
             empty[np.asarray(known, np.intp)] = False
             if empty.any():
@@ -123,15 +153,14 @@ class GPModel:
         """How far rows are from the labelled ones."""
         return Novelty.fit(self.process)
 
-    def distributions_and_novelty(self, X: Any) -> tuple[FloatArray, FloatArray]:
+    def distributions_and_novelty(self, X: Any, edges: Any = None) -> tuple[FloatArray, FloatArray]:
         """Return class distributions (q, C) and measures of novelty (q,), reading rows once."""
         novelty = self.novelty
 
-        def both(part: Any) -> FloatArray:
-            views = self.maps.read(part)
+        def both(views: Any) -> FloatArray:
             return np.column_stack([self.process.distributions(views), novelty.measures(views)])
 
-        columns = map_rows(both, X, _CHUNK)
+        columns = self._of_views(both, X, edges)
         return self.with_class_shares(columns[:, :-1], X), columns[:, -1]
 
     def unsure(self, measures: FloatArray, level: float = 0.95) -> NDArray[np.bool_]:
@@ -156,7 +185,7 @@ class GPModel:
                     response = (block.weights / block.scale) ** 2
                     squares[: len(response)] += amplitude * response
             filters[name] = LearnedFilter(name, embedding.eigenvalues, np.sqrt(squares))
-        return filters
+        return filters | learned_filters(self.block_shares)
 
     def column_importance(self, X: Any, random_state: int) -> dict[Any, float]:
         """Return the mean change of distributions if a column is permuted, in total one."""
@@ -183,10 +212,24 @@ class GPModel:
         ranked = sorted(zip(names, changes, strict=True), key=lambda pair: -pair[1])
         return {name: change / total for name, change in ranked}
 
-    def explain(self, X: Any, classes: NDArray[Any], by: By) -> Explanation:
-        """Split the log-odds of the two most probable classes of every row."""
-        parts = self.maps.parts(X)
-        views = self.maps.views(parts)
+    def explain(
+        self, X: Any, classes: NDArray[Any], by: By, views: Any = None, linked: Any = None
+    ) -> Explanation:
+        """Split the log-odds of the two most probable classes of every row.
+
+        Parameters
+        ----------
+        X : rows
+            Needed to explain by columns, or without views.
+        classes : (C,) array
+        by : {"columns", "rows", "blocks"}
+        views : mapping, optional
+            Views of the rows, otherwise of X.
+        linked : (q, C) array, optional
+            Number of linked nodes by their predicted class.
+        """
+        parts = self.maps.parts(X) if views is None else {}
+        views = self.maps.views(parts) if views is None else views
         scores = self.process.scores(views)
         shares = apply_factors(softmax(self.process.temperature * scores), self.process.factors)
         pair = tuple(np.argsort(-shares, axis=1, kind="stable")[:, :2].T)
@@ -226,6 +269,7 @@ class GPModel:
                 log_odds=float(odds[i]),
                 baseline=float(baselines[i]),
                 contributions=tuple(contributions),
+                linked=None if linked is None else (int(linked[i, first]), int(linked[i].sum())),
             )
             explained.append(row)
         return Explanation(tuple(explained), by)

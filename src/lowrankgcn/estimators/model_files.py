@@ -41,7 +41,7 @@ from lowrankgcn.tables import Table
 if TYPE_CHECKING:
     from lowrankgcn.estimators.semi_supervised import SemiSupervisedClassifier
 
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 
 _CLASSIFIERS = ("GCNClassifier", "SpectralGPClassifier")
 _KEY = "lowrankgcn"  # in the safetensors metadata: version, release and checksum, then JSON
@@ -104,7 +104,7 @@ class SavedClassifier(Fit):
         if self.columns is None and not fits:
             got = ", ".join(map(str, table.names))[:_LONGEST_TEXT]
             raise invalid("X", f"the columns {', '.join(names or ())}"[:_LONGEST_TEXT], got)
-        rows = table if self.kind == "table" else table.as_matrix()
+        rows = table if self.kind in ("table", "nodes") else table.as_matrix()
         assert model is not None
         if level is None:
             return model.distributions(rows), None, None
@@ -161,7 +161,8 @@ def save(
     -----
     The file holds O(m R) numbers for m hyperedges or landmarks and R extended vectors. Graphs of
     neighbours and Gaussian graphs without landmarks need all fitted points, which are then in the
-    file even without `fitted_rows`. Explanations of a `SpectralGPClassifier` need 32 fitted rows.
+    file even without `fitted_rows`. So are graph and features of all nodes, for features on a
+    graph. Explanations of a `SpectralGPClassifier` need 32 fitted rows.
 
     Graphs, Laplacians, eigenpairs and torch modules are not saved. Parameters are saved, except for
     graph objects, functions and random generators; these are loaded as ``NotSaved`` with their

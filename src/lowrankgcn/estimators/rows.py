@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import ColumnWarning, warn_caller
+from lowrankgcn.gp.node_graph import carries_features
 from lowrankgcn.graphs import Graph
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
@@ -35,7 +36,7 @@ _SAVED_ROWS = {"label_distributions_", "unplaced_"}
 _LARGEST = 1e295
 _ADVICE = "to decide it yourself, convert columns to floats, dates or pandas' type category"
 
-Kind = Literal["points", "table", "incidence", "affinities", "graph"]
+Kind = Literal["points", "table", "nodes", "incidence", "affinities", "graph"]
 
 
 @final
@@ -45,9 +46,9 @@ class Rows:
 
     Attributes
     ----------
-    kind : {"points", "table", "incidence", "affinities", "graph"}
-        Numbers, NaN where missing; a table with categories; incidence rows; weights to the fitted
-        rows; a graph without features.
+    kind : {"points", "table", "nodes", "incidence", "affinities", "graph"}
+        Numbers, NaN where missing; a table with categories; features of the nodes of a graph, a
+        table or sparse; incidence rows; weights to the fitted rows; a graph without features.
     data : array, Table, sparse array or Graph
     n_rows : int
     later : {"points", "table", "incidence", "affinities"}
@@ -202,7 +203,9 @@ def read_rows(
             columns = _choose(table)
             X = X if columns is None else columns.features(table)
     kind: Kind = numbers
-    if graph == "precomputed":
+    if numbers == "table" and isinstance(graph, Graph) and carries_features(graph):
+        kind = "nodes"
+    elif graph == "precomputed":
         kind = "affinities"
     elif sp.issparse(X) and (graph == "hypergraph" or (graph == "auto" and numbers == "table")):
         kind = "incidence"
@@ -210,7 +213,9 @@ def read_rows(
         kind = "table"
     elif numbers == "points" and (isinstance(graph, Graph) or graph == "auto"):
         kind = "points" if first_category(X) is None else "table"
-    data = check_rows(holder if columns is None else copy.copy(estimator), X, kind, reset=True)
+    sparse = kind == "points" and sp.issparse(X) and isinstance(graph, Graph)
+    checked_by = holder if columns is None else copy.copy(estimator)
+    data = check_rows(checked_by, X, "incidence" if sparse else kind, reset=True)
     named = hasattr(holder, "feature_names_in_")
     names = tuple(map(str, holder.feature_names_in_)) if named else None
     return Rows(kind, data, data.shape[0], kind, holder.n_features_in_, names, columns)
@@ -272,12 +277,13 @@ def check_rows(
             table = check_rows(estimator, X, "table")
             names = getattr(estimator, "feature_names_in_", range(table.shape[1]))
             X = columns.features(table if table.named else table.matched(names, names, "X"))
-        return X if kind == "table" else X.as_matrix()
-    if kind == "table":
+        return X.as_matrix() if kind == "points" else X
+    as_table = kind == "table" or (kind == "nodes" and not sp.issparse(X))
+    if as_table:
         X = Table.read(X, "X")
     if isinstance(X, Table) and not reset:
         X = _in_fitted_order(X, estimator)
-    if kind == "table":
+    if as_table:
         table = X
         if len(table) < fewest:
             expected = f"at least {fewest} rows" if reset else "at least one row"

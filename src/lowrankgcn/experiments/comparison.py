@@ -35,7 +35,8 @@ from lowrankgcn import datasets
 from lowrankgcn._format import shorten
 from lowrankgcn._validation import invalid, positive_int
 from lowrankgcn.estimators.evidence import Evidence, log_loss
-from lowrankgcn.experiments.methods import Method
+from lowrankgcn.experiments.methods import Method, given_weights
+from lowrankgcn.graphs import AdjacencyGraph, Hypergraph
 from lowrankgcn.tables import Cells, Table
 from lowrankgcn.tables.cells import Name
 
@@ -59,6 +60,8 @@ class ComparisonTask:
         Classes, sorted by name. Missing and empty ones are unknown, and so is a class of a single
         row, which cannot be both learned and tested.
     notes : tuple of str
+    graph : AdjacencyGraph or Hypergraph, optional
+        A given graph of the rows.
 
     Attributes
     ----------
@@ -75,6 +78,7 @@ class ComparisonTask:
     class_names : tuple of str
     notes : tuple of str
         Changes made to the table.
+    graph : AdjacencyGraph, Hypergraph or None
 
     Raises
     ------
@@ -83,8 +87,10 @@ class ComparisonTask:
         two rows.
     """
 
-    def __init__(self, name: str, rows: Any, target: Any, *, notes: tuple[str, ...] = ()) -> None:
-        self.name, self.rows = name, Table.read(rows, "rows")
+    def __init__(
+        self, name: str, rows: Any, target: Any, *, notes: tuple[str, ...] = (), graph: Any = None
+    ) -> None:
+        self.name, self.rows, self.graph = name, Table.read(rows, "rows"), graph
         if not self.rows.names:
             raise invalid("columns", "at least one feature column", "none")
         texts = pd.Series(target).map(str, na_action="ignore")
@@ -122,6 +128,11 @@ class ComparisonTask:
         other = copy(self)
         other.rows = self.rows.take(order)
         other.numbers, other.classes = self.numbers[order], self.classes[order]
+        if isinstance(self.graph, Hypergraph):
+            incidence: Any = self.graph.incidence
+            other.graph = Hypergraph(incidence.matrix[order], self.graph.hyperedge_weights)
+        elif self.graph is not None:
+            other.graph = AdjacencyGraph(given_weights(self.graph)[order][:, order])
         return other
 
 
@@ -256,7 +267,8 @@ def compare(
     if not levels or levels[-1] > most:
         expected = f"numbers of at most {most}, half of the rows of the largest class"
         raise invalid("labels per class", expected, levels[-1] if levels else "none")
-    obstacles = {method.key: method.obstacle(task.n_rows) for method in methods}
+    given = task.graph is not None
+    obstacles = {method.key: method.obstacle(task.n_rows, given) for method in methods}
     skipped = {key: reason for key, reason in obstacles.items() if reason is not None}
     runs = tuple(method for method in methods if method.key not in skipped)
     if not runs:

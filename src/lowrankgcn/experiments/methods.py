@@ -8,7 +8,7 @@ every row, and append an entry to ``METHODS``.
 >>> choose(["gnc"])
 Traceback (most recent call last):
     ...
-ValueError: method: expected one of 'gp', 'gcn', ..., 'poisson', got 'gnc'
+ValueError: method: expected one of 'gp', 'gcn', ..., 'propagation', got 'gnc'
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.special import softmax
@@ -62,6 +63,8 @@ class Method(NamedTuple):
         Optional packages to import; pip's names for them have hyphens instead of underscores.
     limit : float
         Number of rows beyond which the method is skipped.
+    on_graph : bool
+        Whether the method needs a given graph.
     """
 
     key: str
@@ -70,9 +73,12 @@ class Method(NamedTuple):
     classify: Callable[[ComparisonTask, Labels, int], NDArray[Any]]
     packages: tuple[str, ...] = ()
     limit: float = math.inf
+    on_graph: bool = False
 
-    def obstacle(self, n_rows: int = 0) -> str | None:
+    def obstacle(self, n_rows: int = 0, graph: bool = True) -> str | None:
         """Return why the method cannot run on a table of this size, or None."""
+        if self.on_graph and not graph:
+            return "needs a graph of the rows; use --edges or --hyperedges"
         for package in self.packages:
             if find_spec(package) is None:
                 extra = "nn" if self.packages == ("torch",) else "peers"
@@ -83,6 +89,7 @@ class Method(NamedTuple):
 
 
 def _ours(name: str, task: ComparisonTask, labels: Labels, seed: int, **settings: Any) -> Any:
+    settings |= {} if task.graph is None else {"graph": task.graph}
     model = getattr(lowrankgcn, name)(random_state=seed, **settings)
     return model.fit(task.rows, labels).label_distributions_
 
@@ -159,37 +166,111 @@ def hyperedges(task: ComparisonTask) -> NDArray[np.int64]:
     return np.stack([members.ravel(), owners]).astype(np.int64)
 
 
-def _hypergraph_conv(task: ComparisonTask, labels: Labels, seed: int) -> Any:
-    """Classify all rows with two layers of torch-geometric's HypergraphConv, trained with Adam.
+def given_weights(graph: Any) -> Any:
+    """Return the weights of a given graph, or of the clique expansion of a hypergraph, as csr.
 
-    They are trained as in the examples of that project; without validation rows the last epoch
-    counts.
+    >>> given_weights(lowrankgcn.Hypergraph([[1, 0], [1, 1], [0, 1]])).toarray()
+    array([[0. , 0.5, 0. ],
+           [0.5, 0. , 0.5],
+           [0. , 0.5, 0. ]])
+    """
+    if not isinstance(graph, lowrankgcn.Hypergraph):
+        return sp.csr_array(graph.adjacency + sp.diags_array(graph.loop_weights))
+    incidence: Any = graph.incidence
+    H = incidence.matrix
+    weights = sp.csr_array(
+        H @ sp.diags_array(graph.hyperedge_weights / graph.hyperedge_sizes) @ H.T
+    )
+    return sp.csr_array(weights - sp.diags_array(weights.diagonal()))
+
+
+def _propagation(task: ComparisonTask, labels: Labels, seed: int) -> Any:
+    """Propagate labels, Y ← 0.9 S Y + 0.1 Y₀; rows without a label in reach get equal shares."""
+    W, known = given_weights(task.graph), np.flatnonzero(labels >= 0)
+    roots = np.sqrt(np.maximum(W.sum(axis=1), 1e-300))
+    S = sp.diags_array(1 / roots) @ W @ sp.diags_array(1 / roots)
+    start = np.zeros((task.n_rows, len(task.class_names)))
+    start[known, labels[known]] = 1.0
+    shares = start
+    for _ in range(50):
+        shares = 0.9 * (S @ shares) + 0.1 * start
+    shares += np.where(shares.sum(axis=1, keepdims=True) > 0, 0.0, 1.0)
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+def _hypergraph_conv(task: ComparisonTask, labels: Labels, seed: int) -> Any:
+    """Classify all rows with two layers of torch-geometric's HypergraphConv."""
+    from torch_geometric.nn import HypergraphConv
+
+    def layers(n_columns: int, n_classes: int, nn: Any) -> list[Any]:
+        first, last = HypergraphConv(n_columns, 16), HypergraphConv(16, n_classes)
+        return [(first, "X, edges -> X"), nn.ReLU(), nn.Dropout(0.5), (last, "X, edges -> X")]
+
+    return _trained(layers, task, labels, seed, hyperedges(task))
+
+
+def _pyg(kind: str, task: ComparisonTask, labels: Labels, seed: int) -> Any:
+    """Classify the nodes of a given graph with a network of torch-geometric."""
+    from torch_geometric import nn as pyg
+
+    pairs = sp.coo_array(given_weights(task.graph))
+
+    def layers(n_columns: int, n_classes: int, nn: Any) -> list[Any]:
+        on_graph = "X, edges, weights -> X"
+        if kind == "sgc":
+            return [(pyg.SGConv(n_columns, n_classes, K=2), on_graph)]
+        middle = [nn.ReLU(), nn.Dropout(0.5)]
+        if kind == "gcn":
+            first, last = pyg.GCNConv(n_columns, 16), pyg.GCNConv(16, n_classes)
+            return [nn.Dropout(0.5), (first, on_graph), *middle, (last, on_graph)]
+        dense = [nn.Dropout(0.5), nn.Linear(n_columns, 64), *middle, nn.Linear(64, n_classes)]
+        return [*dense, (pyg.APPNP(K=10, alpha=0.1), on_graph)]
+
+    rate, decay = (0.2, 0.005) if kind == "sgc" else (0.01, 0.0005)
+    edges = np.stack(pairs.coords).astype(np.int64)
+    return _trained(layers, task, labels, seed, edges, pairs.data, rate=rate, decay=decay)
+
+
+def _trained(
+    layers: Callable[[int, int, Any], list[Any]],
+    task: ComparisonTask,
+    labels: Labels,
+    seed: int,
+    edges: NDArray[np.int64],
+    weights: Any = None,
+    *,
+    rate: float = 0.01,
+    decay: float = 0.0005,
+) -> Any:
+    """Train a network of torch-geometric with Adam, as in the examples of that project.
+
+    Without validation rows the last of 200 epochs counts.
     """
     import torch
-    from torch_geometric.nn import HypergraphConv, Sequential
+    from torch_geometric.nn import Sequential
 
     X, classes = torch.as_tensor(task.numbers, dtype=torch.float32), torch.as_tensor(labels)
-    hypergraph = torch.as_tensor(hyperedges(task))
+    inputs, names = [X, torch.as_tensor(edges)], "X, edges"
+    if weights is not None:
+        inputs, names = [*inputs, torch.as_tensor(weights, dtype=X.dtype)], f"{names}, weights"
     loss_of = torch.nn.CrossEntropyLoss(ignore_index=-1)
     with torch.random.fork_rng(devices=[]):  # the package draws from torch's global generator
         torch.manual_seed(seed)
-        layers = [
-            (HypergraphConv(X.shape[1], 16), "X, index -> X"),
-            torch.nn.ReLU(),
-            torch.nn.Dropout(0.5),
-            (HypergraphConv(16, len(task.class_names)), "X, index -> X"),
+        made = [
+            (one, "X -> X") if isinstance(one, torch.nn.Module) else one
+            for one in layers(X.shape[1], len(task.class_names), torch.nn)
         ]
-        network = Sequential("X, index", layers).train()
-        optimizer = torch.optim.Adam(network.parameters(), lr=0.01, weight_decay=0.0005)
+        network = Sequential(names, made).train()
+        optimizer = torch.optim.Adam(network.parameters(), lr=rate, weight_decay=decay)
         for _ in range(200):
             optimizer.zero_grad()
-            loss_of(network(X, hypergraph), classes).backward()
+            loss_of(network(*inputs), classes).backward()
             optimizer.step()
-        return network.eval()(X, hypergraph).softmax(dim=1).detach().numpy()
+        return network.eval()(*inputs).softmax(dim=1).detach().numpy()
 
 
 _GP = "default arguments: Gaussian process with a learned spectral filter"
-_GCN = "default arguments: L-GCN"
+_GCN = "default arguments: L-GCN, or a GCN on a given graph"
 _R_GCN = 'architecture="reduced"'
 _PAPER = 'preset="paper": L-GCN of rank 20 with the pseudoinverse, 1000 steps of gradient descent'
 _DEFAULTS = "scikit-learn's defaults"
@@ -203,6 +284,10 @@ _CONV = (
     "hidden units, dropout 0.5, 200 epochs of Adam at 0.01, weight decay 0.0005"
 )
 _POISSON = "graphlearning's defaults, ten neighbours; gradient descent if they are not connected"
+_KIPF = "torch-geometric: 16 hidden units, dropout 0.5, 200 epochs of Adam at 0.01"
+_SGC = "torch-geometric: two steps, 200 epochs of Adam at 0.2, weight decay 0.005"
+_APPNP = "torch-geometric: 64 hidden units, ten steps, α = 0.1, 200 epochs of Adam at 0.01"
+_PROPAGATION = "on the given graph, without columns: α = 0.9, 50 steps"
 _NN, _PYG = ("torch",), ("torch", "torch_geometric")
 _gcn = partial(_ours, "GCNClassifier")
 _reduced = partial(_gcn, architecture="reduced")
@@ -223,6 +308,10 @@ METHODS = (
     Method("spreading-rbf", "LabelSpreading, rbf", _RBF, partial(_spreading, "rbf"), (), _DENSE),
     Method("hypergraph-conv", "HypergraphConv", _CONV, _hypergraph_conv, _PYG, _LARGE),
     Method("poisson", "Poisson learning", _POISSON, _poisson, ("graphlearning",), _LARGE),
+    Method("pyg-gcn", "GCN", _KIPF, partial(_pyg, "gcn"), _PYG, _LARGE, True),
+    Method("pyg-sgc", "SGC", _SGC, partial(_pyg, "sgc"), _PYG, _LARGE, True),
+    Method("pyg-appnp", "APPNP", _APPNP, partial(_pyg, "appnp"), _PYG, _LARGE, True),
+    Method("propagation", "Label propagation", _PROPAGATION, _propagation, on_graph=True),
 )
 REFERENCE = METHODS[0]
 

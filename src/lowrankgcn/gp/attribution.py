@@ -40,7 +40,6 @@ from numpy.typing import NDArray
 
 from lowrankgcn._parallel import chunks
 from lowrankgcn.gp.blocks import Views
-from lowrankgcn.gp.likelihood import CONSTANT
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.views import RowViews
 from lowrankgcn.operators import FloatArray
@@ -56,7 +55,7 @@ _FEWEST_ROWS = 4
 
 def by_rows(process: GaussianProcess, views: Views, pair: Pair) -> tuple[FloatArray, FloatArray]:
     """Return the part of shares and constant (q,) and the contributions of labelled rows (q, m)."""
-    K = process.kernel(process.represent(views), process.labelled) - CONSTANT
+    K = process.kernel(process.represent(views), process.labelled) - process.constant
     difference = process.alpha[:, pair[0]] - process.alpha[:, pair[1]]
     return _level(process, pair), process.temperature * K * difference.T
 
@@ -132,7 +131,7 @@ def log_odds(process: GaussianProcess, scores: FloatArray, pair: Pair) -> FloatA
 
 def _level(process: GaussianProcess, pair: Pair) -> FloatArray:
     """Return the part of the log-odds that is the same for all rows, by classes."""
-    constant = process.temperature * CONSTANT * process.alpha.sum(axis=0)
+    constant = process.temperature * process.constant * process.alpha.sum(axis=0)
     levels = constant + np.log(process.factors)
     difference: FloatArray = levels[pair[0]] - levels[pair[1]]
     return difference

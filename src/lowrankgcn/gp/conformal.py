@@ -27,12 +27,13 @@ from scipy.linalg import cho_factor, cho_solve
 
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn.gp.blocks import Views
-from lowrankgcn.gp.likelihood import CONSTANT
+from lowrankgcn.gp.node_graph import PropagatedRows
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.operators import FloatArray
 
 _REFERENCES = 300  # labelled rows that are compared with, O(m²) for each row
 _CHUNK = 1024  # rows whose kernel is held at a time
+_PROPAGATED = 2**26  # entries of the kernel for features on a graph, which is propagated as a whole
 
 
 def conformal_limit(scores: FloatArray, level: float) -> float:
@@ -111,7 +112,7 @@ class Novelty:
         np.fill_diagonal(fair, 0.0)
         weights = fair @ inverse
         known = (weights * fair).sum(axis=1) - weights.diagonal() ** 2 / inverse.diagonal()
-        measures = _relative(known, process.variances(labelled))
+        measures = _relative(process, known, labelled)
         return cls(process, labelled, inverse, np.sort(measures))
 
     def measures(self, views: Views) -> FloatArray:
@@ -124,12 +125,16 @@ class Novelty:
         def part(start: int, stop: int) -> FloatArray:
             rows = self.process.represent({name: view[start:stop] for name, view in views.items()})
             K = self.process.kernel(rows, self.labelled)
-            return _relative(((K @ self.inverse) * K).sum(axis=1), self.process.variances(rows))
+            return _relative(self.process, ((K @ self.inverse) * K).sum(axis=1), rows)
 
         count = len(next(iter(views.values())))
-        return np.concatenate([np.zeros(0), *map_chunks(part, count, _CHUNK)])
+        size = _CHUNK
+        if any(isinstance(view, PropagatedRows) for view in views.values()):
+            size = max(_CHUNK, _PROPAGATED // len(self.inverse))
+        return np.concatenate([np.zeros(0), *map_chunks(part, count, size)])
 
 
-def _relative(known: FloatArray, variances: FloatArray) -> FloatArray:
-    measures: FloatArray = (CONSTANT + variances - known) / (variances + 1.0)
+def _relative(process: GaussianProcess, known: FloatArray, rows: tuple[Any, ...]) -> FloatArray:
+    variances = process.variances(rows)
+    measures: FloatArray = (process.constant + variances - known) / (variances + 1.0)
     return measures

@@ -24,10 +24,10 @@ from scipy.optimize import minimize
 
 from lowrankgcn.operators import FloatArray
 
-#: Prior variance c of the constant.
+#: Prior variance c of the constant, for tables with many labels.
 CONSTANT = 10.0
-# Prior standard deviations: of all log-amplitudes together, of each, and of the log-temperature.
-_TOGETHER, _EACH, _TEMPERATURE = 1.5, 1.0, 0.5
+# Prior standard deviations: of all log-amplitudes together, and of the log-temperature.
+_TOGETHER, _TEMPERATURE = 1.5, 0.5
 _STEPS = 30
 _RANGE = (-10.0, 6.0)  # of log-amplitudes
 
@@ -110,6 +110,8 @@ def adapt(
     classes: NDArray[np.intp],
     log_amplitudes: FloatArray,
     log_temperature: float,
+    constant: float = CONSTANT,
+    spread: float = 1.0,
 ) -> Adaptation:
     """Minimise the leave-one-out loss plus the penalty of the prior by L-BFGS.
 
@@ -122,16 +124,20 @@ def adapt(
         Prior means.
     log_temperature : float
         Prior mean.
+    constant : float
+        Prior variance of the constant.
+    spread : float
+        Prior standard deviation s of each log-amplitude.
 
     Notes
     -----
-    log a_b = μ_b + 1.5 z₀ + z_b and log T = log T₀ + 0.5 z_T with standard normal z. O(m³ + B m²)
+    log a_b = μ_b + 1.5 z₀ + s z_b and log T = log T₀ + 0.5 z_T with standard normal z. O(m³ + B m²)
     for each of at most 30 steps.
     """
     n_blocks, m = len(kernels), len(classes)
     flat = kernels.reshape(n_blocks, m * m)
-    mixing = np.c_[np.full(n_blocks, _TOGETHER), _EACH * np.eye(n_blocks)]
-    base = CONSTANT + np.eye(m)
+    mixing = np.c_[np.full(n_blocks, _TOGETHER), spread * np.eye(n_blocks)]
+    base = constant + np.eye(m)
 
     def penalised(z: FloatArray) -> tuple[float, FloatArray]:
         amplitudes = np.exp(np.clip(log_amplitudes + mixing @ z[:-1], *_RANGE))

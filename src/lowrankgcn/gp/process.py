@@ -3,16 +3,6 @@ r"""The Gaussian process: coefficients, scores, leave-one-out scores and covaria
 With the covariance :math:`k(x, y) = c + \sum_b a_b k_b(x, y)` and unit noise, α = G⁻¹Y over the
 labelled rows; row x has the scores :math:`f(x) = k(x, \cdot) \alpha` and the class distribution
 softmax(T f(x)), multiplied by the factors of the class shares.
-
-Labels are often drawn class by class, so their shares differ from those of the rows. The shares
-that explain the predictions best multiply the predicted odds, but only if they clearly differ from
-those of the labels.
-
->>> import numpy as np
->>> predicted = np.repeat([[0.9, 0.1], [0.2, 0.8]], [90, 10], axis=0)
->>> factors = share_factors(predicted, np.array([0, 0, 1, 1]))
->>> bool(factors[0] > 1 > factors[1])
-True
 """
 
 from __future__ import annotations
@@ -31,7 +21,9 @@ from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.gp.blocks import Block, Views
 from lowrankgcn.gp.leaves import LeafBlock
 from lowrankgcn.gp.likelihood import CONSTANT, adapt, softmax, targets
-from lowrankgcn.gp.recipe import SUPERVISED, Prior, size_terms
+from lowrankgcn.gp.propagated_block import PropagatedBlock
+from lowrankgcn.gp.recipe import SUPERVISED, FewLabels, Prior, size_terms
+from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.operators import FloatArray
 
 ADAPTED_ROWS = 600  # labelled rows that the amplitudes are adapted to, O(m³) a step
@@ -42,10 +34,6 @@ EXACT_ROWS, INDUCING_ROWS = 5000, 2000  # beyond the first, a random subset carr
 UNSEEN_SHARE = 0.75
 _CHUNK = 1024  # rows whose kernel is held at a time
 _RANGE = (-12.0, 8.0)  # of log-amplitudes
-_SHARE_STEPS = 30
-# Weight of the label shares: small if labels were drawn class by class, else they are a sample.
-_BALANCED, _SAMPLED = 0.3, 1.0
-_CLEAR = 0.1  # Kullback-Leibler divergence from which differences are applied by half
 
 
 @saved
@@ -67,6 +55,8 @@ class GaussianProcess:
     temperature : float
     factors : (C,) array
         Factors of the class shares.
+    constant : float
+        Prior variance c of the constant.
     """
 
     blocks: tuple[Block, ...]
@@ -76,6 +66,7 @@ class GaussianProcess:
     alpha: Annotated[FloatArray, "m c"]
     temperature: float
     factors: Annotated[FloatArray, "c"]
+    constant: float = CONSTANT
 
     def __post_init__(self) -> None:
         for block, rows in zip(self.blocks, self.labelled, strict=True):
@@ -102,14 +93,23 @@ class GaussianProcess:
             The sum of the absolute parts of each block is added to it.
         """
         count = len(next(iter(views.values())))
-        result = np.tile(CONSTANT * self.alpha.sum(axis=0), (count, 1))
+        result = np.tile(self.constant * self.alpha.sum(axis=0), (count, 1))
         terms = self.blocks, self.amplitudes, self.readouts
+        # The whole graph is propagated at once, for all rows.
+        whole = {
+            block.name: block.scores(block.represent(views), readout)
+            for block, readout in zip(self.blocks, self.readouts, strict=True)
+            if isinstance(block, PropagatedBlock)
+        }
 
         def add(start: int, stop: int) -> list[float]:
             part = {name: rows[start:stop] for name, rows in views.items()}
             totals = []
             for block, factor, readout in zip(*terms, strict=True):
-                scores = factor * block.scores(block.represent(part), readout)
+                if block.name in whole:
+                    scores = factor * whole[block.name][start:stop]
+                else:
+                    scores = factor * block.scores(block.represent(part), readout)
                 result[start:stop] += scores
                 totals.append(0.0 if sizes is None else float(np.abs(scores).sum()))
             return totals
@@ -125,7 +125,7 @@ class GaussianProcess:
 
     def kernel(self, A: Sequence[Any], B: Sequence[Any]) -> FloatArray:
         """Return the covariances of represented rows, shape (p, q)."""
-        total = np.full((len(A[0]), len(B[0])), CONSTANT)
+        total = np.full((len(A[0]), len(B[0])), self.constant)
         for block, amplitude, a, b in zip(self.blocks, self.amplitudes, A, B, strict=True):
             total += amplitude * block.kernel(a, b)
         return total
@@ -177,6 +177,7 @@ def fit_process(
     forest_loss: float | None,
     prior: Prior,
     random_state: int,
+    graph_trust: float = 0.0,
 ) -> FittedProcess:
     """Adapt amplitudes and temperature, and solve for the coefficients.
 
@@ -192,6 +193,8 @@ def fit_process(
     prior : Prior
     random_state : int
         Seed of the rows that are used if there are too many.
+    graph_trust : float
+        How far distances of rows can be trusted, from 0 to 1 (:meth:`FewLabels.boost`).
 
     Notes
     -----
@@ -199,8 +202,15 @@ def fit_process(
     that O(m + 2000²) with 2000 inducing rows.
     """
     m, generator = len(classes), np.random.default_rng(random_state)
-    Y, size = targets(classes, n_classes), size_terms(m, n_classes)
-    labelled = tuple(block.represent(views) for block in blocks)
+    Y = targets(classes, n_classes)
+    few = FewLabels.of(np.bincount(classes, minlength=n_classes))
+    constant = few.constant if prior.constant is None else prior.constant
+    labelled = tuple(
+        block.finished(block.represent(views))
+        if isinstance(block, PropagatedBlock)
+        else block.represent(views)
+        for block in blocks
+    )
     sample = sample_rows(np.arange(m), ADAPTED_ROWS, generator)
     free = [k for k, block in enumerate(blocks) if block.name not in SUPERVISED]
     kernels = np.array([blocks[k].kernel(labelled[k][sample], labelled[k][sample]) for k in free])
@@ -209,23 +219,26 @@ def fit_process(
         Y[sample],
         classes[sample],
         np.array([prior.adaptation[blocks[k].name] for k in free]),
-        float(size @ prior.adaptation_temperature),
+        float(size_terms(m, n_classes) @ prior.adaptation_temperature),
+        constant,
+        prior.spread,
     )
     # How much better the forest is on rows that neither has seen.
     better = 0.0 if forest_loss is None else (loss - forest_loss) / np.log(n_classes)
     kinds = ["forests" if isinstance(block, LeafBlock) else "columns" for block in blocks]
-    shifts = common + better * np.array([prior.gates[kind] for kind in kinds])
+    shifts = common + better * np.array([prior.gates.get(kind, 0.0) for kind in kinds])
     shifts[free] = adapted
+    shifts += [few.boost(block, n_classes, graph_trust) for block in blocks]
     log_amplitudes = np.array([prior.final[block.name] for block in blocks]) + shifts
-    log_temperature = float(np.append(size, temperature) @ prior.final_temperature)
     process = GaussianProcess(
         blocks=tuple(blocks),
         amplitudes=np.exp(np.clip(log_amplitudes, *_RANGE)),
         labelled=labelled,
         index=np.arange(m),
         alpha=np.zeros_like(Y),
-        temperature=float(np.exp(log_temperature)),
+        temperature=float(np.exp(prior.log_temperature(m, n_classes, temperature, few))),
         factors=np.ones(n_classes),
+        constant=constant,
     )
     solve = _solve_exactly if m <= EXACT_ROWS else _solve_inducing
     return solve(process, Y, generator)
@@ -286,40 +299,3 @@ def _solve_inducing(
         held_out[start:stop] = (K @ alpha - leverage * Y[start:stop]) / (1.0 - leverage)
     process = replace(process, labelled=inducing, index=chosen, alpha=alpha)
     return FittedProcess(process, held_out)
-
-
-def share_factors(distributions: FloatArray, classes: NDArray[np.intp]) -> FloatArray:
-    r"""Return factors of the class probabilities, shape (C,).
-
-    Parameters
-    ----------
-    distributions : (n, C) array
-        Class distributions of the unlabelled rows under the shares of the labels.
-    classes : (m,) int array
-        Classes of the labelled rows.
-
-    Notes
-    -----
-    With shares p of the labels, EM gives shares π, shrunk to p. The factors are
-    :math:`(\pi/p)^{\mathrm{KL}^2/(\mathrm{KL}^2 + 0.1^2)}`, KL the divergence of π from p. Labels
-    count as drawn class by class if more than half of the classes have equally many.
-    """
-    counts = np.bincount(classes, minlength=distributions.shape[1])
-    known = counts / len(classes)
-    balanced = 2 * (counts == counts.max()).sum() > len(counts)
-    shrinkage = _BALANCED if balanced else _SAMPLED
-    shares = known.copy()
-    for _ in range(_SHARE_STEPS):
-        mean = apply_factors(distributions, shares / known).mean(axis=0)
-        shares = (mean + shrinkage * known) / (1 + shrinkage)
-    divergence = float((shares * np.log(shares / known)).sum())
-    exponent = divergence**2 / (divergence**2 + _CLEAR**2)
-    factors: FloatArray = (shares / known) ** exponent
-    return factors
-
-
-def apply_factors(distributions: FloatArray, factors: FloatArray) -> FloatArray:
-    """Multiply class probabilities by factors and normalise them."""
-    products = distributions * factors
-    shares: FloatArray = products / products.sum(axis=1, keepdims=True)
-    return shares

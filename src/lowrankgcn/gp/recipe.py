@@ -4,6 +4,7 @@
 ``linear``, ``radial``    kernels of the standard scores; with ``-ranks`` those of the ranks
 ``…-6``, ``-20``, ``-60`` flat filters: the first eigenvectors of a graph
 ``…-inverse``             the filter 0.01/(λ + 0.01) on all eigenvectors
+``ego`` … ``near``        features that are propagated on a given graph (:mod:`.propagation`)
 ``weighted-…``            kernels of the ranks, columns weighted by differences of classes
 ``random-forest``         leaves of a forest fitted to the labelled rows
 ========================= ==================================================================
@@ -23,13 +24,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal, NamedTuple, final
+from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn.gp.blocks import Block, LinearBlock, RadialBlock, Views
 from lowrankgcn.gp.leaves import LeafBlock
+from lowrankgcn.gp.likelihood import CONSTANT
+from lowrankgcn.gp.propagated_block import PropagatedBlock
+from lowrankgcn.gp.propagation import PROPAGATIONS
+from lowrankgcn.gp.shares import drawn_by_class
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.filters import RegularizedInverse
 
@@ -70,11 +75,14 @@ ROW_BLOCKS = (
     RowBlock("given-inverse", "given", "inverse", 0.01),
 )
 SUPERVISED = ("weighted-linear", "weighted-radial", "random-forest")
-BLOCK_NAMES = (*(spec.name for spec in ROW_BLOCKS), *SUPERVISED)
+BLOCK_NAMES = (*(spec.name for spec in ROW_BLOCKS), *PROPAGATIONS, *SUPERVISED)
 
 _WEIGHTED_SHARPNESS = 1.5
 _LEAST_WEIGHT = 0.05  # of a column, added to its share of variance between classes
 _TREES = 200
+# With one label per class: what is added to the log-temperature, and to the log-amplitude of the
+# graph of neighbours if all of its energy lies in the first eigenvectors, at most.
+_TEMPERATURE, _GRAPH, _MOST = 0.2, 8.0, 4.0
 
 
 def row_blocks(
@@ -107,6 +115,10 @@ def row_blocks(
         elif kind == "inverse":
             weights = np.sqrt(parameter * RegularizedInverse(parameter)(eigenvalues[view]))
         blocks.append(LinearBlock.fit(name, view, rows, weights))
+    propagated: dict[str, Any] = {name: views[name] for name in PROPAGATIONS if name in views}
+    for name, rows_of_nodes in propagated.items():
+        if name in wanted:
+            blocks.append(PropagatedBlock.fit(name, rows_of_nodes.nodes))
     return blocks
 
 
@@ -192,14 +204,18 @@ class Prior:
         Coefficients of :func:`size_terms` in the log-temperature.
     final : mapping from block to float
         Log-amplitudes of the covariance, to which the shifts of the adaptation are added.
-    final_temperature : sequence of four floats
-        Coefficients of :func:`size_terms` and of the shift of the adaptation.
+    final_temperature : sequence of four or five floats
+        Coefficients of :func:`size_terms`, of the shift of the adaptation, and of the share C/m.
     gates : mapping with "forests" and "columns"
         How far blocks that know the labels grow if a forest predicts better out of bag than the
         other blocks by leave-one-out.
     date : str
     tables : sequence of str
-        Tables that the prior was learned from.
+        Tables or graphs that the prior was learned from.
+    constant : float or None
+        Variance of the constant; None if the number of labels determines it (:class:`FewLabels`).
+    spread : float
+        Standard deviation of each log-amplitude.
     """
 
     adaptation: Mapping[str, float]
@@ -209,17 +225,94 @@ class Prior:
     gates: Mapping[str, float]
     date: str
     tables: Sequence[str]
+    constant: float | None = None
+    spread: float = 1.0
 
     @staticmethod
     @cache
-    def load() -> Prior:
-        """Return the prior that comes with the library; a given graph has that of neighbours."""
-        fields = json.loads(files(__package__).joinpath("prior.json").read_text("utf-8"))
+    def load(file: Literal["prior", "graph_prior"] = "prior") -> Prior:
+        """Return a prior that comes with the library.
+
+        "graph_prior" is that of wide features on a graph, where all blocks are propagated. Spectral
+        blocks of a given graph have the prior of those of neighbours.
+        """
+        fields = json.loads(files(__package__).joinpath(f"{file}.json").read_text("utf-8"))
         for name in ("adaptation", "final"):
             learned = fields[name]
             fields[name] = {key.replace("neighbours", "given"): learned[key] for key in learned}
             fields[name] |= learned
         return Prior(**fields)
+
+    def log_temperature(
+        self, n_labelled: int, n_classes: int, shift: float, few: FewLabels
+    ) -> float:
+        """Return the log-temperature, given the shift of the adaptation.
+
+        Leaving one label out removes the share C/m of the labels of a class. On graphs this makes
+        the adaptation too cautious, so that its shift counts only by 1 − C/m.
+        """
+        terms, share = size_terms(n_labelled, n_classes), min(1.0, n_classes / n_labelled)
+        if len(self.final_temperature) == 4:
+            terms = np.append(terms, few.evidence * shift)
+            return few.temperature + float(terms @ self.final_temperature)
+        return float(np.append(terms, [(1 - share) * shift, share]) @ self.final_temperature)
+
+
+@final
+@dataclass(frozen=True)
+class FewLabels:
+    """What few labels change in the prior; next to nothing from ten labels per class on.
+
+    Attributes
+    ----------
+    few : float
+        One over the number of labels per class, 1/L.
+    constant : float
+        Prior variance of the constant. Most blocks are centred over all rows. With a small
+        variance, every class then has about the same mean score, whichever of its rows has a label.
+        If labels were drawn class by class, that must not go too far: a label of a rare class is
+        often far from the centre, and the constant tells how far. If they were drawn at random,
+        their counts tell the shares of the classes
+        (:func:`lowrankgcn.gp.shares.label_factors`).
+    temperature : float
+        Added to the log-temperature.
+    evidence : float
+        Factor of the shift of the log-temperature by leave-one-out. With one label per class it is
+        zero: without its label, a row has no class left to be predicted.
+
+    Examples
+    --------
+    >>> FewLabels.of(np.array([1, 1, 1])).constant
+    1.0
+    >>> FewLabels.of(np.array([10, 20])).constant
+    10.0
+    """
+
+    few: float
+    constant: float
+    temperature: float
+    evidence: float
+
+    @staticmethod
+    def of(counts: NDArray[np.intp]) -> FewLabels:
+        """Return the changes for these numbers of labels of the classes."""
+        per_class = float(counts.sum()) / len(counts)
+        constant = per_class**1.5 if drawn_by_class(counts) else 0.01 * per_class**3
+        few = 1.0 / per_class
+        return FewLabels(few, min(CONSTANT, constant), _TEMPERATURE * few**2, 1.0 - few**2)
+
+    def boost(self, block: Block, n_classes: int, trust: float) -> float:
+        """Return what is added to the log-amplitude: zero except for the graph of neighbours.
+
+        If the first C − 1 eigenvectors hold much of the energy of its inverse filter, the C classes
+        are likely to be clusters. `trust` is the share of the columns that are numbers of many
+        values: among rows of few different values, ten neighbours are arbitrary.
+        """
+        if not isinstance(block, LinearBlock) or block.name != "neighbours-inverse":
+            return 0.0
+        energies = block.weights[1:] ** 2
+        share = float(energies[: n_classes - 1].sum()) / max(float(energies.sum()), 1e-12)
+        return self.few**2 * min(_MOST, _GRAPH * trust * share)
 
 
 def size_terms(n_labelled: int, n_classes: int) -> FloatArray:

@@ -1,19 +1,23 @@
-r"""Choice of the rows to label next, by the expected reduction of variance.
+r"""Choice of the rows to label next, by coverage.
 
-Given labels, rows x and c have the posterior covariance
-:math:`\mathrm{cov}(x, c) = k(x, c) - k(x, \cdot) G^{-1} k(\cdot, c)`. A label of c reduces the
-variance of x by cov(x, c)²/(cov(c, c) + 1). The rule repeatedly chooses the row with the largest
-sum of these reductions, weighted by the entropies H(x) of the predictions, and updates the
-covariance.
-The rule spreads the rows, because the variance is low near labelled ones, and avoids outliers,
-which reduce no other variance.
+Rows are alike by their correlation :math:`\rho(x, c) = k(x, c) / \sqrt{k(x, x) k(c, c)}` in the
+covariance without its constant, at least zero. A row is covered by the labelled or chosen row that
+is most like it. The rule repeatedly chooses the row that raises the sum of
+:math:`w(x) \max_c \rho(x, c)` over all rows most (facility location); w(x) is the entropy of the
+prediction. Chosen rows differ from each other and from labelled ones, because what is covered adds
+nothing, and they are no outliers, which cover nothing else.
+
+With few labels, predictions and fitted amplitudes say too little: the covariance is then that of
+the prior, and all rows count alike.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 
 from lowrankgcn.gp.blocks import Views
 from lowrankgcn.gp.process import GaussianProcess, sample_rows
@@ -23,7 +27,9 @@ from lowrankgcn.operators import FloatArray
 
 Index = NDArray[np.intp]
 
-_POOL = 600  # rows to choose from, and rows whose variance counts
+#: Number of labels from which the predictions count.
+TRUSTED_LABELS = 10
+_POOL = 1000  # rows to choose from, and rows to cover
 _UNIT_ROWS = 1000  # rows whose mean distance is the unit of radial blocks, without labels
 
 
@@ -59,7 +65,7 @@ def choose_rows(
         At least `k` rows.
     k : int
     random_state : int
-        Seed of the samples of candidates and rows, at most max(600, 3 k) of each.
+        Seed of the samples of candidates and rows, at most max(1000, 3 k) of each.
     """
     generator = np.random.default_rng(random_state)
     size = max(_POOL, 3 * k)
@@ -69,33 +75,32 @@ def choose_rows(
         process.represent({name: rows[index] for name, rows in views.items()})
         for index in (pool, others)
     )
-    C, D = process.kernel(near, near), process.kernel(far, near)
+    alike = _correlations(process, far, near)
+    covered = np.zeros(len(others))
     if len(process.alpha):
-        G = process.kernel(process.labelled, process.labelled)
-        G[np.diag_indices_from(G)] += 1.0
-        to_labels = process.kernel(process.labelled, near)
-        solved = cho_solve(cho_factor(G), to_labels)
-        C -= to_labels.T @ solved
-        D -= process.kernel(far, process.labelled) @ solved
-    importance = weights[others] + 1e-9  # where all predictions are certain, the variance decides
-    free = np.ones(len(pool), bool)
-    chosen = []
+        covered = _correlations(process, far, process.labelled).max(axis=1)
+    importance = weights[others] + 1e-9  # where all predictions are certain, all rows count alike
+    chosen: list[int] = []
     for _ in range(k):
-        variance = np.maximum(C.diagonal(), 0.0) + 1.0
-        gain = np.where(free, (importance @ D**2) / variance, -np.inf)
-        best = int((gain >= (1 - 1e-9) * gain.max()).argmax())  # the first of equal rows
-        chosen.append(best)
-        free[best] = False
-        c, d = C[:, best] / np.sqrt(variance[best]), D[:, best] / np.sqrt(variance[best])
-        C -= np.outer(c, c)
-        D -= np.outer(d, c)
+        gain = importance @ np.maximum(alike - covered[:, None], 0.0)
+        gain[chosen] = -np.inf
+        chosen.append(int((gain >= (1 - 1e-9) * gain.max()).argmax()))  # the first of equal rows
+        covered = np.maximum(covered, alike[:, chosen[-1]])
     return pool[chosen]
+
+
+def _correlations(process: GaussianProcess, A: Sequence[Any], B: Sequence[Any]) -> FloatArray:
+    """Return the correlations of represented rows, negative ones as zero, shape (p, q)."""
+    scales = np.sqrt(np.outer(process.variances(A), process.variances(B)))
+    shared = np.maximum(process.kernel(A, B) - process.constant, 0.0)
+    alike: FloatArray = shared / np.maximum(scales, 1e-12)
+    return alike
 
 
 def first_of_views(
     views: FittedViews, k: int, candidates: Index, labelled: Index, random_state: int
 ) -> Index:
-    """Choose `k` candidates to label first, when the classes are not known yet.
+    """Choose `k` candidates to label first, with few labels or none.
 
     The amplitudes are those of the prior, and all rows count alike.
     """

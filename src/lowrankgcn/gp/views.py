@@ -8,6 +8,7 @@
 ``gaussian``        spectral coordinates on a Gaussian graph of the ranks
 ``hypergraph``      spectral coordinates on the hypergraph of values and bins
 ``given``           spectral coordinates on a graph, an incidence matrix or weights
+``ego`` … ``near``  features that are propagated on a given graph (:mod:`.propagation`)
 =================== ==========================================================================
 
 >>> import numpy as np
@@ -27,6 +28,7 @@ from functools import cached_property
 from typing import Any, final
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
@@ -34,6 +36,8 @@ from lowrankgcn._codec import saved
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.gp.embedding import Embedding
+from lowrankgcn.gp.node_graph import NodeGraph, carries_features
+from lowrankgcn.gp.propagation import PROPAGATIONS
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.graphs.cross_affinity import TableCross
 from lowrankgcn.operators import FloatArray
@@ -44,6 +48,7 @@ from lowrankgcn.tables import FittedTable, Table
 GRAPHS = ("neighbours", "gaussian", "hypergraph")
 
 _NEIGHBOURS = 10
+_SPECTRAL_NODES = 20_000  # of a graph with features; larger ones have propagated features only
 _LEAST_SCALE = 0.1  # of the distances to the tenth neighbour; keeps groups of duplicates connected
 _GAUSSIAN_ROWS = 1000  # nodes of the Gaussian graph; other rows follow by the Nyström formula
 _GAUSSIAN_RANK, _HYPERGRAPH_RANK = 6, 60
@@ -59,20 +64,32 @@ class RowViews:
     Attributes
     ----------
     features : FittedTable or None
-        None for rows that only a given graph reads.
+        None for rows that only a given graph reads, and for wide features of nodes.
     embeddings : dict from view to Embedding
+    nodes : NodeGraph or None
+        A given graph on which features are propagated.
     """
 
     features: FittedTable | None
     embeddings: dict[str, Embedding]
+    nodes: NodeGraph | None = None
 
     def __post_init__(self) -> None:
-        if self.features is None and set(self.embeddings) != {"given"}:
+        alone = self.features is None and self.nodes is None
+        if alone and set(self.embeddings) != {"given"}:
             raise invalid("embeddings", "a given graph, without features", list(self.embeddings))
 
-    def read(self, X: Any) -> dict[str, FloatArray]:
-        """Return the views of new rows."""
-        return self.views(self.parts(X))
+    def read(self, X: Any, edges: Any = None) -> dict[str, Any]:
+        """Return the views of new rows; `edges` as for :meth:`NodeGraph.with_nodes`."""
+        if self.nodes is None:
+            return self.views(self.parts(X))
+        n, extended = self.nodes.n_nodes, self.nodes.with_nodes(X, edges)
+        parts: dict[str, NDArray[Any]] = {}
+        if self.features is not None:
+            parts = self.features.read(X.toarray() if sp.issparse(X) else X)
+        if (given := self.embeddings.get("given")) is not None:
+            parts["given"] = given.coordinates(extended.edges[n:, : self.nodes.edges.shape[1]])
+        return self.views(parts) | node_views(extended, n)
 
     def parts(self, X: Any) -> dict[str, NDArray[Any]]:
         """Return what all views are computed from: features, codes, coordinates on a given graph.
@@ -88,7 +105,7 @@ class RowViews:
             parts["given"] = given.coordinates(X.as_matrix() if points else X)
         return parts
 
-    def views(self, parts: Mapping[str, NDArray[Any]]) -> dict[str, FloatArray]:
+    def views(self, parts: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
         """Compute the views from the parts of rows."""
         views = {name: part for name, part in parts.items() if name != "codes"}
         for name, embedding in self.embeddings.items():
@@ -117,13 +134,13 @@ class FittedViews:
     Attributes
     ----------
     maps : RowViews
-    views : dict from view to (n, d) array
+    views : dict from view to (n, d) array or PropagatedRows
     graphs : dict from view to Graph
     eigenpairs : dict from view to Eigenpairs
     """
 
     maps: RowViews
-    views: dict[str, FloatArray]
+    views: dict[str, Any]
     graphs: dict[str, Graph]
     eigenpairs: dict[str, Eigenpairs]
 
@@ -161,15 +178,23 @@ class FittedViews:
         features: FittedTable | None = None
         parts: dict[str, NDArray[Any]] = {}
         built: dict[str, tuple[Graph, int, Any]] = {}
+        nodes: NodeGraph | None = None
+        if X is not None and given is not None and carries_features(given):
+            report_progress("features of the nodes")
+            nodes = NodeGraph.fit(given, X, random_state)
+            if nodes.reader.table is None:
+                return cls(RowViews(None, {}, nodes), node_views(nodes), {"given": given}, {})
+            X = X.toarray() if sp.issparse(X) else X
         if X is not None:
             table = Table.read(X, "X")
             if given is not None and given.n_nodes != len(table):
                 raise invalid("graph", f"{len(table)} nodes, as many as rows", given.n_nodes)
-            features = FittedTable.fit(table)
+            features = FittedTable.fit(table) if nodes is None else nodes.reader.table
+            assert features is not None
             parts = features.read(table)
             for name in graphs if features.used else ():
                 built[name] = _build(name, parts, features, rank, random_state)
-        if given is not None:
+        if given is not None and (nodes is None or nodes.n_nodes <= _SPECTRAL_NODES):
             built["given"] = given, rank, None
         views = {name: part for name, part in parts.items() if name != "codes"}
         embeddings: dict[str, Embedding] = {}
@@ -186,7 +211,18 @@ class FittedViews:
                 views[name] = embedding.coordinates(_source(name, parts, features))
             embeddings[name] = embedding
         fitted = {name: graph for name, (graph, *_) in built.items()}
-        return cls(RowViews(features, embeddings), views, fitted, pairs)
+        if nodes is not None and given is not None:
+            views, fitted = views | node_views(nodes), {"given": given}
+        return cls(RowViews(features, embeddings, nodes), views, fitted, pairs)
+
+
+def node_views(nodes: NodeGraph, first: int = 0) -> dict[str, Any]:
+    """Return the propagated features of the nodes from `first` on.
+
+    Without nearest neighbours, ``near`` is the same as ``ego`` and is left out.
+    """
+    names = [name for name in PROPAGATIONS if name != "near" or nodes.near.nnz]
+    return {name: nodes.rows(name)[first:] for name in names}
 
 
 def _source(name: str, parts: Mapping[str, NDArray[Any]], features: FittedTable) -> NDArray[Any]:

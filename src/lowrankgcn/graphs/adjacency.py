@@ -31,6 +31,7 @@ from lowrankgcn._validation import (
     positive_int,
     random_generator,
 )
+from lowrankgcn.exceptions import DirectedGraphWarning, warn_caller
 from lowrankgcn.graphs.cross_affinity import (
     CrossAffinity,
     NeighbourCross,
@@ -115,13 +116,18 @@ class AdjacencyGraph(Graph):
         Parameters
         ----------
         edge_index : (2, m) integer array
-            Pairs of nodes. An edge may be listed in one or both directions, and loops (i, i) once.
-            Repeated pairs are joined: their weights add up.
+            Pairs of nodes, also two arrays of nodes. An edge may be listed in one or both
+            directions, and loops (i, i) once. Repeated pairs are joined: their weights add up.
         weights : (m,) array, optional
-            Edge weights; ones by default, so that an edge counts as often as it is listed. The sums
-            of both directions must agree; without weights the larger count holds.
+            Edge weights; ones by default, so that an edge counts as often as it is listed. If the
+            sums of both directions differ, the larger one holds.
         n_nodes : int, optional
             Number of nodes; the largest index plus one by default.
+
+        Warns
+        -----
+        DirectedGraphWarning
+            If the given weights of both directions of an edge differ.
 
         Examples
         --------
@@ -142,34 +148,54 @@ class AdjacencyGraph(Graph):
             both = pattern.multiply(pattern.T)
             difference = float(abs(listed - listed.T).multiply(both).max())
             if difference > _SYMMETRY_TOL * listed.data.max(initial=0.0):
-                got = f"weights that differ by {difference:g}"
-                raise invalid("weights", "the same weight in both directions of an edge", got)
+                _warn_directed(f"weights of both directions differ by up to {difference:g}")
         return cls(listed.maximum(listed.T))  # other directions are zero
 
     @classmethod
     def from_networkx(cls, graph: Any, *, weight: str | None = "weight") -> AdjacencyGraph:
-        """Build the graph from an undirected NetworkX graph, nodes in the order it lists them.
+        """Build the graph from a NetworkX graph, nodes in the order it lists them.
 
         Parameters
         ----------
         graph : networkx.Graph
-            Parallel edges of a multigraph add up. Directed graphs raise an error.
+            Parallel edges of a multigraph add up. The larger weight of both directions of a
+            directed graph holds.
         weight : str or None
             Edge attribute with the weight, a number ≥ 0 (1 where absent). None: all weights are 1.
+
+        Warns
+        -----
+        DirectedGraphWarning
+            If the graph is directed.
+
+        Examples
+        --------
+        Attributes of the nodes become features and labels:
+
+        >>> import networkx as nx, pandas as pd
+        >>> from lowrankgcn import AdjacencyGraph
+        >>> papers = nx.Graph([("A", "B"), ("B", "C")])
+        >>> nx.set_node_attributes(papers, {"A": 1999, "B": 2005, "C": 2004}, "year")
+        >>> graph = AdjacencyGraph.from_networkx(papers)
+        >>> nodes = pd.DataFrame.from_dict(dict(papers.nodes(data=True)), orient="index")
+        >>> graph.n_nodes, nodes["year"].tolist()
+        (3, [1999, 2005, 2004])
         """
         import networkx as nx  # here, because it is optional
 
         if not isinstance(graph, nx.Graph):
             raise invalid("graph", "a NetworkX graph", type(graph).__name__)
-        if graph.is_directed():
-            raise invalid("graph", "an undirected graph", "a directed one; use to_undirected()")
         if not isinstance(weight, str | None):
             raise invalid("weight", "the name of an edge attribute or None", repr(weight))
         if not len(graph.nodes):
             raise invalid("graph", "at least one node", "none")
         for *_, attributes in graph.edges(data=True):
             positive_float(attributes.get(weight, 1.0), "weight", zero=True)
-        return cls(nx.to_scipy_sparse_array(graph, dtype=float, weight=weight))
+        matrix = nx.to_scipy_sparse_array(graph, dtype=float, weight=weight)
+        if graph.is_directed():
+            _warn_directed("the graph is directed")
+            matrix = matrix.maximum(matrix.T)
+        return cls(matrix)
 
     @classmethod
     def knn(
@@ -293,6 +319,11 @@ class AdjacencyGraph(Graph):
         return matrix_components(sp.csr_array(self.adjacency > 0))
 
 
+def _warn_directed(reason: str) -> None:
+    message = f"{reason}; the larger weight of both directions of an edge holds"
+    warn_caller(message, DirectedGraphWarning)
+
+
 def _symmetric_matrix(adjacency: Any) -> Any:
     """Return a validated square matrix, dense or csr, float64, exactly symmetric."""
     matrix: Any
@@ -306,5 +337,6 @@ def _symmetric_matrix(adjacency: Any) -> Any:
     check_weights(values, "adjacency")
     difference = float(abs(matrix - matrix.T).max())
     if difference > _SYMMETRY_TOL * values.max(initial=0.0):
-        raise invalid("adjacency", "a symmetric matrix", f"entries that differ by {difference:g}")
+        expected = "a symmetric matrix (W.maximum(W.T) joins both directions)"
+        raise invalid("adjacency", expected, f"entries that differ by {difference:g}")
     return (matrix + matrix.T) / 2 if difference > 0 else matrix

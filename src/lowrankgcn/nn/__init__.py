@@ -5,8 +5,9 @@ that any training loop can use. Kernels are buffers that move with ``.to(device)
 of the ``state_dict``. :func:`train` has a loop of its own: explicit gradients, all restarts in one
 batch.
 
-Modules in the order of the data flow: ``propagation`` (kernels) → ``modules`` (layers and networks)
-→ ``gradients`` (exact savings, explicit gradients) → ``training``.
+Modules in the order of the data flow: ``propagation`` (kernels) → ``inputs`` (sparse features) →
+``modules`` (layers and networks) → ``problem`` (exact savings) → ``gradients`` (explicit gradients)
+→ ``training``.
 
 >>> import lowrankgcn as lg
 >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
@@ -38,8 +39,10 @@ try:
 except ModuleNotFoundError:
     raise ModuleNotFoundError(TORCH_MISSING, name="torch") from None
 
-from lowrankgcn.nn.gradients import ExplicitGradients, ProjectedFeatures, TrainingProblem
+from lowrankgcn.nn.gradients import ExplicitGradients
+from lowrankgcn.nn.inputs import SparseInput
 from lowrankgcn.nn.modules import ACTIVATIONS, GCN, Network, ReducedOrderGCN, SpectralConv
+from lowrankgcn.nn.problem import ProjectedFeatures, TrainingProblem
 from lowrankgcn.nn.propagation import (
     Propagation,
     SpectralPropagation,
@@ -58,6 +61,7 @@ __all__ = [
     "Propagation",
     "PygTask",
     "ReducedOrderGCN",
+    "SparseInput",
     "SpectralConv",
     "SpectralPropagation",
     "TrainingProblem",

@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from lowrankgcn._validation import choice, invalid, node_index, positive_float, positive_int
+from lowrankgcn.nn.inputs import SparseInput, drop_entries
 from lowrankgcn.nn.propagation import (
     Propagation,
     SpectralPropagation,
@@ -143,21 +144,21 @@ class SpectralConv(nn.Module):
             if self.bias is not None:
                 self.bias.zero_()
 
-    def convolve(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
+    def convolve(self, X: Any, rows: Tensor | None = None) -> Tensor:
         """Compute Σ_k 𝒦^(k) X Θ^(k), or selected rows of it, without the bias."""
-        if self.in_width <= self.out_width:
+        if self.in_width <= self.out_width and isinstance(X, Tensor):
             parts = [propagate(X, rows) for propagate in self.propagations]
             return torch.cat(parts, dim=1) @ self.weight.flatten(0, 1)
         pairs = zip(self.propagations, self.weight, strict=True)
         first, *others = (propagate(X @ part, rows) for propagate, part in pairs)
         return sum(others, first)
 
-    def forward(self, X: Tensor, rows: Any = None) -> Tensor:
+    def forward(self, X: Tensor | SparseInput, rows: Any = None) -> Tensor:
         """Compute Σ_k 𝒦^(k) X Θ^(k) + 1bᵀ, or selected rows of it.
 
         Parameters
         ----------
-        X : (n, N_in) Tensor
+        X : (n, N_in) Tensor or SparseInput
         rows : (p,) integers or (n,) mask, optional
             Rows of the result to compute; all when omitted.
 
@@ -167,7 +168,7 @@ class SpectralConv(nn.Module):
         """
         n = self.propagations[0].n
         _check_block(X, n, self.in_width, self.weight.dtype)
-        product = self.convolve(X, as_index(rows, n, X.device))
+        product = self.convolve(X, as_index(rows, n, self.weight.device))
         return product if self.bias is None else product + self.bias
 
     def extra_repr(self) -> str:
@@ -185,10 +186,10 @@ def as_index(index: Any, n: int, device: torch.device, name: str = "rows") -> An
 
 
 def _check_block(X: Any, n: int, width: int, dtype: torch.dtype) -> None:
-    """Reject anything but a dense tensor (n, width) of the network's data type."""
-    strided = isinstance(X, Tensor) and X.layout == torch.strided
-    if not strided or X.shape != (n, width) or X.dtype != dtype:
-        got = f"{X.dtype} of shape {tuple(X.shape)}" if strided else type(X).__name__
+    """Reject anything but a dense tensor or sparse input (n, width) of the network's data type."""
+    known = isinstance(X, SparseInput) or (isinstance(X, Tensor) and X.layout == torch.strided)
+    if not known or X.shape != (n, width) or X.dtype != dtype:
+        got = f"{X.dtype} of shape {tuple(X.shape)}" if known else type(X).__name__
         raise invalid("X", f"a dense tensor of shape ({n}, {width}) and type {dtype}", got)
 
 
@@ -216,7 +217,9 @@ class Network(nn.Module):
     activation_name : str or None
         The name by which the activation was chosen.
     dropout : Dropout
-        Applied to the output of hidden layers, not to the input, so that 𝒦X⁰ is constant.
+        Applied to the output of hidden layers.
+    input_dropout : float
+        Probability of dropping an entry of the input. If it is zero, 𝒦X⁰ is constant.
 
     See Also
     --------
@@ -243,6 +246,7 @@ class Network(nn.Module):
         activation: str | Callable[[Tensor], Tensor] = "relu",
         bias: bool = False,
         dropout: float = 0.0,
+        input_dropout: float = 0.0,
         dtype: torch.dtype = torch.float32,
         generator: torch.Generator | None = None,
     ) -> None:
@@ -265,6 +269,7 @@ class Network(nn.Module):
             raise invalid("activation", "a name, a Module or a function", repr(activation))
         self.activation = activation
         self.dropout = nn.Dropout(positive_float(dropout, "dropout", zero=True, below=1.0))
+        self.input_dropout = positive_float(input_dropout, "input_dropout", zero=True, below=1.0)
 
     @property
     def n_nodes(self) -> int:
@@ -286,12 +291,12 @@ class Network(nn.Module):
         for conv in self.convs:
             conv.reset_parameters(generator)
 
-    def forward(self, X: Tensor, rows: Any = None) -> Tensor:
+    def forward(self, X: Tensor | SparseInput, rows: Any = None) -> Tensor:
         """Compute the logits of all nodes or of selected ones.
 
         Parameters
         ----------
-        X : (n, N_0) Tensor
+        X : (n, N_0) Tensor or SparseInput
         rows : (p,) integers or (n,) mask, optional
 
         Returns
@@ -301,8 +306,10 @@ class Network(nn.Module):
         logits: Tensor = self.convs[-1](self._hidden(X), rows)
         return logits
 
-    def _hidden(self, X: Tensor) -> Tensor:
+    def _hidden(self, X: Any) -> Any:
         """Compute X^(L−1) from X^(0)."""
+        if self.training and self.input_dropout:
+            X = drop_entries(X, self.input_dropout)
         for conv in self.convs[:-1]:
             X = self.dropout(self.activation(conv(X)))
         return X
@@ -335,6 +342,8 @@ class GCN(Network):
         Whether layers have a bias; those of the paper do not.
     dropout : float
         Probability in [0, 1) of dropping an entry of a hidden layer's output while training.
+    input_dropout : float
+        The same for the entries of the input; only those that a sparse input stores.
     dtype : torch.float32 or torch.float64
         Type of weights and kernels, and of the input.
     generator : torch.Generator, optional
@@ -389,6 +398,8 @@ class ReducedOrderGCN(Network):
         list of filters.
     widths, activation, dropout, dtype, generator
         As for :class:`GCN`.
+    input_dropout : float
+        Probability of dropping an entry of U_rᵀX⁰ while training.
     bias : bool
         Biases of hidden layers are added to spectral coefficients, the bias of the last layer to
         every node after the projection.
@@ -433,12 +444,14 @@ class ReducedOrderGCN(Network):
         """Number of eigenpairs r."""
         return int(self.eigenvectors.shape[1])
 
-    def reduce(self, X: Tensor) -> Tensor:
+    def reduce(self, X: Tensor | SparseInput) -> Tensor:
         """Compute U_rᵀ X, shape (r, N_0), for X of shape (n, N_0)."""
         _check_block(X, self.n_nodes, self.widths[0], self.dtype)
+        if isinstance(X, SparseInput):
+            return X.adjoint(self.eigenvectors).T
         return self.eigenvectors.T @ X
 
-    def forward(self, X: Tensor, rows: Any = None) -> Tensor:
+    def forward(self, X: Tensor | SparseInput, rows: Any = None) -> Tensor:
         """Compute the logits of all nodes or of selected ones, see :meth:`GCN.forward`."""
         last, index = self.convs[-1], as_index(rows, self.n_nodes, self.eigenvectors.device)
         U = self.eigenvectors if index is None else self.eigenvectors[index]

@@ -137,10 +137,11 @@ class _Product(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Any) -> Any:
         multiply, adjoint = ctx.products
         # Differentiable itself, so that gradients of gradients exist.
-        return _product(gradients[0], adjoint, multiply), None, None
+        return record_product(gradients[0], adjoint, multiply), None, None
 
 
-_product: Callable[[Tensor, Any, Any], Tensor] = _Product.apply
+#: The product ``multiply(X)`` of a matrix, with the product of its transpose for autograd.
+record_product: Callable[[Tensor, Any, Any], Tensor] = _Product.apply
 
 
 @final
@@ -164,11 +165,11 @@ class SparseMatrix(Propagation):
 
     def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
         """Compute A X, or A[rows, :] X."""
-        return _select(_product(X, self.multiply, (self.transposed or self).multiply), rows)
+        return _select(record_product(X, self.multiply, (self.transposed or self).multiply), rows)
 
     def adjoint(self, X: Tensor) -> Tensor:
         """Compute Aᵀ X, for X of shape (n, k)."""
-        return _product(X, (self.transposed or self).multiply, self.multiply)
+        return record_product(X, (self.transposed or self).multiply, self.multiply)
 
 
 @final
@@ -184,7 +185,7 @@ class NumpyMatrix(Propagation):
 
     def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
         """Compute A X, or A[rows, :] X."""
-        return _select(_product(X, self.multiply, self.multiply), rows)
+        return _select(record_product(X, self.multiply, self.multiply), rows)
 
     def multiply(self, X: Tensor) -> Tensor:
         """Compute A X = Aᵀ X in the dtype and on the device of X, unknown to autograd."""
@@ -368,18 +369,16 @@ def _convert(operator: Any, dtype: torch.dtype, factors: dict[int, Propagation])
     if isinstance(operator, Kernel):
         operator = operator.operator
     if isinstance(operator, operators.PolynomialOperator):
-        inner = _convert(operator.operator, dtype, factors)
+        explicit, (first, *others) = _explicit(operator.operator), operator.coefficients
+        matrix: Any = getattr(explicit, "matrix", None)
+        if sp.issparse(matrix) and len(others) == 1:  # one product instead of a product and sums
+            identity = sp.eye_array(*explicit.shape, format="csr")
+            return SparseMatrix(first * identity + others[0] * matrix, dtype)
+        inner = _convert(explicit, dtype, factors)
         # NumPy evaluates a polynomial of its operators itself, without a detour through torch.
         if not isinstance(inner, NumpyMatrix):
             return PolynomialPropagation(inner, operator.coefficients)
-    if isinstance(operator, Laplacian):
-        weights, factor = operator.affinity.operator, operator.factor
-        if factor is not None:
-            core = np.full(factor.shape[1], -1.0)
-            operator = operators.DiagonalPlusLowRank(operator.shift, factor, core)
-        elif isinstance(weights, operators.MatrixOperator):
-            shift, scale = sp.diags_array(operator.shift), sp.diags_array(operator.scale)
-            operator = operators.MatrixOperator(shift - scale @ weights.matrix @ scale)
+    operator = _explicit(operator)
     if isinstance(operator, operators.MatrixOperator):
         kind = SparseMatrix if sp.issparse(operator.matrix) else DenseMatrix
         return kind(operator.matrix, dtype)
@@ -393,6 +392,19 @@ def _convert(operator: Any, dtype: torch.dtype, factors: dict[int, Propagation])
         if key in factors:
             return LowRankPropagation(operator.offset, factors[key], operator.core, dtype)
     return NumpyMatrix(operator)
+
+
+def _explicit(operator: Any) -> Any:
+    """Return a Laplacian as a matrix, or as diagonal plus low rank, where it has such a form."""
+    if isinstance(operator, Laplacian):
+        weights, factor = operator.affinity.operator, operator.factor
+        if factor is not None:
+            core = np.full(factor.shape[1], -1.0)
+            return operators.DiagonalPlusLowRank(operator.shift, factor, core)
+        if isinstance(weights, operators.MatrixOperator):
+            shift, scale = sp.diags_array(operator.shift), sp.diags_array(operator.scale)
+            return operators.MatrixOperator(shift - scale @ weights.matrix @ scale)
+    return operator
 
 
 def stored_form(factor: Factor) -> Any:

@@ -94,8 +94,12 @@ def from_pyg(data: Any) -> PygTask:
     Raises
     ------
     ValueError
-        If edges are missing, if their weights differ between the directions, or if ``x``, ``y`` or
-        a mask does not have one row per node.
+        If edges are missing, or if ``x``, ``y`` or a mask does not have one row per node.
+
+    Warns
+    -----
+    DirectedGraphWarning
+        If the weights of both directions of an edge differ; the larger one holds.
 
     See Also
     --------

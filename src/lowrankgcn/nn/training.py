@@ -39,6 +39,7 @@ from lowrankgcn._validation import (
 )
 from lowrankgcn.nn import gradients
 from lowrankgcn.nn.modules import Network, ReducedOrderGCN, common_eigenvectors
+from lowrankgcn.nn.problem import TrainingProblem, as_inputs
 
 # Restarts are added to a batch up to this number of entries of a hidden layer, or of its columns:
 # larger products are not faster, and several batches can share the cores.
@@ -179,7 +180,7 @@ class TrainingRecord:
         ----------
         network : GCN or ReducedOrderGCN
             The trained network, or one of the same widths on another graph.
-        X : (n, N_0) Tensor, array or ProjectedFeatures
+        X : (n, N_0) Tensor, array, sparse array or ProjectedFeatures
         rows : (p,) integers or (n,) mask, optional
             Rows to compute, all when omitted.
 
@@ -191,12 +192,12 @@ class TrainingRecord:
         -----
         The memory besides the result is that of one restart.
         """
-        features, logits = gradients.as_inputs(X, network), []
+        features, logits = as_inputs(X, network), []
         if (spectral := common_eigenvectors(network)) is not None:
             features = spectral[0] @ features  # U UᵀX is the same to the network
         shared = {id(buffer): buffer for buffer in network.buffers()}
         copied = copy.deepcopy(network, shared).eval()
-        with limit_threads(features.numel()):
+        with limit_threads(math.prod(features.shape)):
             for restart in range(self.n_restarts):
                 self.load_into(copied, restart)
                 logits.append(copied(features, rows))
@@ -225,7 +226,7 @@ class TrainingRecord:
             raise invalid("network", "kernels with common eigenvectors", repr(network))
         U, responses = eigenvectors
         phi = torch.stack(responses)[:, :, None]  # (K, r, 1)
-        inputs = gradients.as_inputs(X, network)
+        inputs = as_inputs(X, network)
         reduced, coefficients = isinstance(network, ReducedOrderGCN), []
         for restart in range(self.n_restarts):
             A = inner = inputs
@@ -254,6 +255,7 @@ def train(
     l2_penalty: float = 0.0005,
     decay: Literal["first", "all"] = "first",
     sample_weight: Any = None,
+    validation: tuple[Any, Any] | None = None,
     early_stopping: bool = False,
     tol: float = 1e-4,
     patience: int = 20,
@@ -273,8 +275,8 @@ def train(
     network : GCN or ReducedOrderGCN
         Not changed; see :meth:`TrainingRecord.load_into`. Training uses its dtype and device; its
         activation must be a named one.
-    X : (n, N_0) array, Tensor or ProjectedFeatures
-        Input features.
+    X : (n, N_0) array, Tensor, sparse array or ProjectedFeatures
+        Input features. A sparse array stays sparse.
     index : (p,) integers or (n,) mask
         Labelled rows I.
     targets : (p,) class numbers or (p, C) distributions
@@ -298,8 +300,12 @@ def train(
         Whether the penalty counts the weights of the first layer or of all layers.
     sample_weight : (p,) array, optional
         Weights in the mean, divided by their sum.
+    validation : (index, targets), optional
+        Further labelled rows and their classes. Each restart keeps the weights of its lowest
+        cross-entropy on these rows, without dropout, instead of its last weights.
     early_stopping : bool
-        Stop a restart when its loss has not fallen by more than `tol` in `patience` iterations.
+        Stop a restart when its loss, that on the validation rows if there are any, has not fallen
+        by more than `tol` in `patience` iterations.
     tol, patience
         See `early_stopping`.
     progress : bool
@@ -358,7 +364,8 @@ def train(
         raise invalid("seeds", "at least one", "none")
     # Set-up is a few large products, which use all threads unless the input is small.
     with limit_threads(network.n_nodes * network.widths[0] * len(network.propagations)):
-        problem = gradients.TrainingProblem(network, X, index, targets, sample_weight)
+        problem = TrainingProblem(network, X, index, targets, sample_weight)
+    judged = None if validation is None else problem.with_labels(network, *validation)
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     drawn = [[conv.draw_weight(generator) for conv in network.convs] for generator in generators]
     # Transposed weights (s, N_l, K·N_{l-1}) of all layers, followed by biases (s, N_l) if any.
@@ -374,9 +381,9 @@ def train(
     penalties[: sum(map(math.prod, shapes[:n_penalised]))] = penalty
     # Restarts per batch, independent of the number of threads.
     width = max(network.widths[1:])
-    size = max(1, _BATCH_ENTRIES // (len(problem.features) * width), _BATCH_COLUMNS // width)
+    size = max(1, _BATCH_ENTRIES // (problem.shape[0] * width), _BATCH_COLUMNS // width)
     # Several batches run in threads of their own.
-    work = 0 if len(seeds) > size else 2 * problem.features.numel() * width * len(seeds)
+    work = 0 if len(seeds) > size else 2 * math.prod(problem.shape) * width * len(seeds)
     total, done, prepared = max_iter * len(seeds), 0, time.perf_counter()
     with Progress(disable=not progress) as bar:
         task = bar.add_task("training", total=total)
@@ -390,8 +397,15 @@ def train(
         def train_some(start: int, stop: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
             part, sources = parameters[start:stop], generators[start:stop]
             with limit_threads(work), torch.inference_mode():
-                explicit = gradients.ExplicitGradients(problem, part, shapes, rotated, sources)
-                return _train_batch(explicit, penalties, advance, adam, rate, max_iter, stopping)
+                explicit, check = (
+                    None
+                    if one is None
+                    else gradients.ExplicitGradients(one, part, shapes, rotated, sources)
+                    for one in (problem, judged)
+                )
+                return _train_batch(
+                    explicit, check, penalties, advance, adam, rate, max_iter, stopping
+                )
 
         outcomes = map_chunks(train_some, len(seeds), size)
     curve, converged = (np.concatenate(parts, axis=-1) for parts in zip(*outcomes, strict=True))
@@ -414,7 +428,8 @@ def train(
 
 
 def _train_batch(
-    explicit: gradients.ExplicitGradients,
+    explicit: Any,
+    check: Any,
     penalties: Tensor,
     advance: Callable[[int], None],
     adam: bool,
@@ -428,6 +443,8 @@ def _train_batch(
     ----------
     explicit : ExplicitGradients
         Gradients of the restarts at their initial parameters.
+    check : ExplicitGradients or None
+        The same parameters with the validation rows.
     penalties : (P,) Tensor
         ρ for the parameters that the penalty counts, otherwise zero.
     advance : callable
@@ -449,12 +466,14 @@ def _train_batch(
     x, s, done = explicit.parameters, len(explicit.parameters), 0
     results, moments = x.clone(), [torch.zeros_like(x) for _ in range(2 * adam)]
     loss_curve, converged = np.full((max_iter, s), np.nan), np.zeros(s, np.bool_)
-    lowest, running = np.full(s, np.inf), np.ones(s, np.bool_)
+    lowest, best, running = np.full(s, np.inf), np.full(s, np.inf), np.ones(s, np.bool_)
     patience, tol = stopping or (_BLOCK, 0.0)
     while done < max_iter and running.any():
         start, done = done, min(done + patience, max_iter)
-        logits, norms = [], []
+        logits, norms, checks = [], [], []
         for iteration in range(start + 1, done + 1):
+            if check is not None:
+                checks.append(_keep_best(check, results, best, running))
             logits.append(explicit.evaluate())
             norms.append(x.square() @ penalties)
             gradient = torch.addcmul(explicit.gradients, x, penalties)
@@ -469,14 +488,30 @@ def _train_batch(
         loss_curve[start:done] = np.where(finite & running, curve, np.nan)
         stopped = running & ~finite[-1]
         if stopping is not None:
-            minimum = np.where(finite, curve, np.inf).min(axis=0)
+            minimum = np.where(finite, np.stack(checks) if checks else curve, np.inf).min(axis=0)
             converged |= running & ~stopped & ~(minimum < lowest - tol)
             stopped, lowest = stopped | (running & converged), np.minimum(lowest, minimum)
-        results[torch.as_tensor(running)] = x[torch.as_tensor(running)]
+        if check is None:
+            results[torch.as_tensor(running)] = x[torch.as_tensor(running)]
         advance((done - start) * int(running.sum()) + int(stopped.sum()) * (max_iter - done))
         running &= ~stopped
+    if check is not None:
+        _keep_best(check, results, best, running)
     x.copy_(results)
     return loss_curve, converged
+
+
+def _keep_best(
+    check: Any, results: Tensor, best: NDArray[np.float64], running: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Copy parameters with the lowest loss so far to `results`; return the losses, shape (s,)."""
+    losses: NDArray[np.float64] = (
+        gradients.cross_entropies(check.problem, [check.forward()[0]])[0].cpu().numpy()
+    )
+    better = running & (losses < best)
+    best[better] = losses[better]
+    results[torch.as_tensor(better)] = check.parameters[torch.as_tensor(better)]
+    return losses
 
 
 def _adam_step(x: Tensor, gradient: Tensor, moments: list[Tensor], rate: float, t: int) -> None:

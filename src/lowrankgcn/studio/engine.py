@@ -28,10 +28,10 @@ from lowrankgcn.estimators.gp_fitting import prepare_rows
 from lowrankgcn.estimators.parameters import GPParameters, checked
 from lowrankgcn.estimators.rows import read_rows
 from lowrankgcn.estimators.semi_supervised import draw_seed
-from lowrankgcn.gp.likelihood import CONSTANT, softmax, targets
+from lowrankgcn.gp.likelihood import softmax, targets
 from lowrankgcn.gp.process import GaussianProcess
-from lowrankgcn.gp.recipe import SUPERVISED, Prior, size_terms
-from lowrankgcn.gp.suggestion import first_of_views, unfitted_process
+from lowrankgcn.gp.recipe import SUPERVISED, FewLabels, Prior, size_terms
+from lowrankgcn.gp.suggestion import TRUSTED_LABELS, first_of_views, unfitted_process
 from lowrankgcn.graphs import Graph
 from lowrankgcn.tables import Table
 
@@ -141,14 +141,15 @@ class Engine:
             return Answer(labels, suggestions=base.suggestions, classifier=base.classifier)
         classes = (*base.classes, *(name for name in new if name not in base.classes))
         before, now = replace(base, classes=classes), replace(base, classes=classes, labels=labels)
-        if base.distributions is None:
-            before = replace(before, labels=np.full(self._n, None))
+        if base.distributions is None or (base.labels != None).sum() < TRUSTED_LABELS:  # noqa: E711
+            # What few labels give changes with every label: start again from the prior.
+            before = replace(before, labels=np.full(self._n, None), distributions=None)
         (old_rows, old_codes), (rows, codes) = before.coded(), now.coded()
         index = np.union1d(old_rows, rows)
         if len(index) > _MOST_LABELS:
             return None
         with single_threaded_blas_if_small(self._n):
-            process = self._row_process(base, index, len(rows), len(classes))
+            process = self._row_process(before, index, np.bincount(codes, minlength=len(classes)))
             G = process.kernel(process.labelled, process.labelled) + np.eye(len(index))
             change = np.zeros((len(index), len(classes)))
             for sign, known, known_codes in ((1.0, rows, codes), (-1.0, old_rows, old_codes)):
@@ -160,16 +161,21 @@ class Engine:
         return replace(now, distributions=shares)
 
     def _row_process(
-        self, base: Answer, index: NDArray[np.intp], m: int, n_classes: int
+        self, base: Answer, index: NDArray[np.intp], counts: NDArray[np.intp]
     ) -> GaussianProcess:
         """Return the process of the blocks that do not depend on labels, at some rows."""
+        n_classes = len(counts)
         if base.classifier is not None and base.distributions is not None:
             process = base.classifier._model.process
         else:
-            prior, size = Prior.load(), np.append(size_terms(m, n_classes), 0.0)
-            amplitudes = np.exp([prior.final[block.name] for block in self._unfitted.blocks])
-            temperature = float(np.exp(size @ prior.final_temperature))
-            process = replace(self._unfitted, amplitudes=amplitudes, temperature=temperature)
+            prior, few, blocks = Prior.load(), FewLabels.of(counts), self._unfitted.blocks
+            size = np.append(size_terms(int(counts.sum()), n_classes), 0.0)
+            process = replace(
+                self._unfitted,
+                amplitudes=np.exp([prior.final[block.name] for block in blocks]),
+                temperature=float(np.exp(few.temperature + size @ prior.final_temperature)),
+                constant=few.constant,
+            )
         kept = [k for k, block in enumerate(process.blocks) if block.name not in SUPERVISED]
         blocks, views = tuple(process.blocks[k] for k in kept), self.prepared.at(index)
         return replace(
@@ -209,7 +215,7 @@ class Engine:
         model = answer.classifier._model
         process, one = model.process, model.process.represent(self.prepared.at(np.array([row])))
 
-        shared = process.kernel(one, process.labelled)[0] - CONSTANT
+        shared = process.kernel(one, process.labelled)[0] - process.constant
         alike = shared / np.sqrt(process.variances(one) * process.variances(process.labelled))
         rows = model.labelled[process.index]
         nearest = [k for k in np.argsort(-alike, kind="stable") if rows[k] != row]

@@ -38,8 +38,11 @@ from lowrankgcn.tables.table import Table
 _FARTHEST = 5.0  # standard scores are clipped here
 _MOST_VALUES = 200  # values of a category with an indicator, the most frequent ones
 _BINS = (3, 8)  # quantile bins of the numbers as hyperedges, coarse and fine
-# Columns have a common unit if the 0.9-quantile of their deviations is at most this many medians.
-_COMMON_UNIT = 2.0
+_FEW_VALUES = 10  # up to which numbers do not count as continuous
+# Columns have a common unit if the 0.9-quantile of their deviations is at most this many medians,
+# or that of at least eight ranges at most this many 0.3-quantiles: pixels share a range, but many
+# of them hardly vary.
+_COMMON_UNIT, _FEWEST_RANGES = 2.0, 8
 # Two or three numbers are coordinates of points if their deviations differ by at most this factor.
 _MOST_COORDINATES, _COORDINATE_RATIO = 3, 2.5
 
@@ -147,18 +150,27 @@ class FittedTable:
         """Position in `used` of every feature, shape (d,)."""
         return np.repeat(self.code_owners, np.diff(self._offsets))
 
+    @property
+    def continuous_share(self) -> float:
+        """Share of the columns in use that are numbers with more than ten different values."""
+        few = sum(0 < len(column.knots) <= _FEW_VALUES for column in self.scores)
+        return (len(self.scores) - few) / max(1, len(self.used))
+
     @cached_property
     def common_unit(self) -> FloatArray | None:
         """Factors that turn standard scores into a common unit, shape (d,); None without one.
 
         The numbers are assumed to share a unit if at least half of the columns are numeric and
-        their standard deviations are comparable.
+        their standard deviations or their ranges are comparable.
         """
         numeric = self.scores
         if len(numeric) < 2 or 2 * len(numeric) < len(self.used) or not len(numeric[0].knots):
             return None
-        spread = _deviations(numeric)[0]
-        if np.quantile(spread, 0.9) > _COMMON_UNIT * np.median(spread):
+        spread, largest = _deviations(numeric)
+        ranges = [math.ldexp(c.knots[-1] - c.knots[0], c.exponent - largest) for c in numeric]
+        low, high = np.quantile(ranges, (0.3, 0.9))
+        by_range = len(ranges) >= _FEWEST_RANGES and high <= _COMMON_UNIT * low
+        if not by_range and np.quantile(spread, 0.9) > _COMMON_UNIT * np.median(spread):
             return None
         factors = np.ones(len(self.owners))
         places = [k for k, c in enumerate(self._features) if isinstance(c, Scores)]

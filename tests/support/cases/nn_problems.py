@@ -80,6 +80,7 @@ _CASES: dict[str, tuple[Callable[[], lg.Kernel], str]] = {
         lambda: lg.kernel(given(True), filters.Polynomial((0.5, -1.0, 0.25, 0.1))),
         "PolynomialPropagation",
     ),
+    "linear, sparse": (lambda: lg.kernel(given(True), "linear"), "SparseMatrix"),
     "polynomial, incidence": (
         lambda: lg.kernel(hypergraph("identity"), "quadratic"),
         "PolynomialPropagation",

@@ -200,19 +200,32 @@ def out_of_bag_kernel(leaves: NDArray[np.int64], bags: NDArray[np.bool_]) -> Arr
 
 
 def share_factors(distributions: Array, classes: Sequence[int]) -> Array:
-    """Return the factors of the class shares: 30 steps of EM, shrunk, and applied if clear."""
-    n_classes = distributions.shape[1]
+    """Return the factors of the class shares.
+
+    Of labels that were drawn class by class: 30 steps of EM, shrunk, and applied if clear; classes
+    with fewer labels gain nothing. Of a sample: a power of the smoothed shares of the labels.
+    """
+    n_classes, m = distributions.shape[1], len(classes)
     counts = [list(classes).count(c) for c in range(n_classes)]
-    known = np.array(counts) / len(classes)
-    equal = sum(count == max(counts) for count in counts)
-    shrinkage = 0.3 if equal > n_classes / 2 else 1.0
+    if sum(count == max(counts) for count in counts) <= n_classes / 2:
+        if m >= 10 * n_classes:
+            return np.ones(n_classes)
+        smoothed = [(count + 1) / (m + n_classes) for count in counts]
+        return np.array([math.exp(10 / m**2 * math.log(n_classes * p)) for p in smoothed])
+    known = np.array(counts) / m
     shares = known
     for _ in range(30):
         posterior = []
         for own in distributions:
             odds = own * shares / known
             posterior.append(odds / odds.sum())
-        shares = (np.mean(posterior, axis=0) + shrinkage * known) / (1 + shrinkage)
+        shares = (np.mean(posterior, axis=0) + 0.3 * known) / 1.3
+        short = [count < max(counts) for count in counts]
+        limited = [min(s, k) for s, k, few in zip(shares, known, short, strict=True) if few]
+        rest = sum(s for s, few in zip(shares, short, strict=True) if not few)
+        shares = [s * (1 - sum(limited)) / rest for s in shares]
+        for c in np.flatnonzero(short):
+            shares[c] = limited.pop(0)
     divergence = sum(s * math.log(s / k) for s, k in zip(shares, known, strict=True))
     return (shares / known) ** (divergence**2 / (divergence**2 + 0.01))
 
@@ -234,24 +247,19 @@ def conformal_sets(
 def greedy_rows(
     K: Array, labelled: Sequence[int], weights: Array, candidates: Sequence[int], k: int
 ) -> list[int]:
-    """Choose rows one by one, by the posterior covariance given all rows chosen before.
+    """Choose rows one by one so that each row is like a chosen or labelled one.
 
-    K (n, n) is the covariance of all rows, without noise.
+    K (n, n) is the covariance of all rows, without noise and constant.
     """
-    known, chosen = list(labelled), []
+    n, chosen = len(K), []
+
+    def coverage(rows: Sequence[int]) -> float:
+        alike = [[K[x, c] / math.sqrt(K[x, x] * K[c, c]) for c in rows] for x in range(n)]
+        return sum(w * max([0.0, *own]) for w, own in zip(weights, alike, strict=True))
+
     for _ in range(k):
-        cov = K
-        if known:
-            G = K[np.ix_(known, known)] + np.eye(len(known))
-            cov = K - K[:, known] @ np.linalg.inv(G) @ K[known]
-        gains = {
-            c: sum(weights[x] * cov[x, c] ** 2 for x in range(len(K))) / (cov[c, c] + 1)
-            for c in candidates
-            if c not in chosen
-        }
-        best = max(gains, key=lambda c: gains[c])
-        chosen.append(best)
-        known.append(best)
+        left = [c for c in candidates if c not in chosen]
+        chosen.append(max(left, key=lambda c: coverage([*labelled, *chosen, c])))
     return chosen
 
 

@@ -75,9 +75,10 @@ def solve_block(laplacian: Laplacian, request: Request) -> Solution:
         small[old:filled, :filled] = _inner(image[:, old:filled], basis[:, :filled])
         values, ritz = eigh(small[:filled, :filled])
         if filled + fresh.shape[1] > most:  # no room for as many again
+            best = min(width, filled)  # a guess may have fewer columns
             for block in (basis, image):
-                block[:, :width] = _combined(block[:, :filled], ritz[:, :width])
-            small[:width, :width], ritz, filled = np.diag(values[:width]), np.eye(width), width
+                block[:, :best] = _combined(block[:, :filled], ritz[:, :best])
+            small[:best, :best], ritz, filled = np.diag(values[:best]), np.eye(best), best
             vectors, images = basis[:, :count], image[:, :count]
         else:
             vectors, images = (

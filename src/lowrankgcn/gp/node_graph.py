@@ -1,0 +1,329 @@
+r"""A graph or hypergraph whose nodes have features, and rows of the propagated features φ(S) F.
+
+Matrices of n nodes by d features are not formed. Products φ(S) (F w) take as many products with S
+as there are columns of w. Some rows I of φ(S) F follow from the columns of F if d is at most the
+number of rows, otherwise by duality from the columns :math:`\varphi(S) E_I`: S is symmetric.
+
+>>> import numpy as np, scipy.sparse as sp, lowrankgcn as lg
+>>> graph = lg.AdjacencyGraph.from_edge_index([[0, 1], [1, 2]])
+>>> nodes = NodeGraph.fit(graph, np.arange(6.0).reshape(3, 2))
+>>> rows = nodes.rows("conv")[[0, 2]]
+>>> rows.shape, np.allclose(rows.dense() @ np.ones((3, 1)), rows @ np.ones((3, 1)))
+((2, 3), True)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any, final
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lowrankgcn._codec import saved
+from lowrankgcn._parallel import map_chunks
+from lowrankgcn._validation import integer_array, invalid
+from lowrankgcn.gp.node_features import FeatureMatrix, NodeFeatures
+from lowrankgcn.gp.propagation import PROPAGATIONS, Single, Smoother, apply_filter
+from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
+from lowrankgcn.graphs.matrices import binary_matrix, check_weights, csr_copy
+from lowrankgcn.operators import FloatArray, MatrixFactor
+
+# Numbers that are propagated together, 16 to 64 columns. Measured for 10⁵ nodes: 32 columns, which
+# fit into the cache, take 0.4 of the time of 64 columns for each.
+_PROPAGATED = 2**22
+# Random projections from which norms of rows of wide features are estimated; half as many beyond
+# 20,000 nodes.
+_PROBES, _MANY = 128, 20_000
+_JOINT = 0.5  # weight of nearest neighbours beside the edges; each node has about one in total
+_NEAR_LOOPS = 0.1
+
+
+def carries_features(graph: Graph) -> bool:
+    """Return whether features are propagated on this graph: its edges or hyperedges are given."""
+    if isinstance(graph, Hypergraph):
+        return isinstance(graph.incidence, MatrixFactor)
+    return isinstance(graph, AdjacencyGraph) and graph.neighbours is None
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False)
+class NodeGraph:
+    """Edges or hyperedges, features, and nearest neighbours in the features.
+
+    Attributes
+    ----------
+    edges : (n, n) csr_array of weights, or (n, e) csr_array of zeros and ones
+        Without loops; for hypergraphs the incidence.
+    hyperedge_weights : (e,) array or None
+        None for graphs.
+    reader : NodeFeatures
+    features : (n, d) csr_array or array
+    near : (n, n) csr_array
+        Cosines of each node with its nearest neighbours.
+    """
+
+    edges: sp.csr_array
+    hyperedge_weights: Annotated[FloatArray, "e"] | None
+    reader: NodeFeatures
+    features: FeatureMatrix
+    near: sp.csr_array
+
+    @classmethod
+    def fit(cls, graph: Graph, X: Any, random_state: int = 0) -> NodeGraph:
+        """Read the features of the nodes and find their nearest neighbours."""
+        reader, features = NodeFeatures.fit(X, random_state)
+        if features.shape[0] != graph.n_nodes:
+            raise invalid("graph", f"{features.shape[0]} nodes, as many as rows", graph.n_nodes)
+        edges, weights = _edges_of(graph)
+        return cls(edges, weights, reader, features, reader.neighbours(features, features))
+
+    def with_edges(self, graph: Graph) -> NodeGraph:
+        """Return the same nodes with the edges or hyperedges of another graph."""
+        if graph.n_nodes != self.n_nodes:
+            raise invalid("graph", f"{self.n_nodes} nodes, as many as fitted", graph.n_nodes)
+        edges, weights = _edges_of(graph)
+        return replace(self, edges=edges, hyperedge_weights=weights)
+
+    def with_nodes(self, X: Any, edges: Any = None) -> NodeGraph:
+        """Append new nodes.
+
+        Parameters
+        ----------
+        X : rows
+            Features of q new nodes.
+        edges : (k, 2) int array or sparse matrix, optional
+            Known nodes have the numbers 0 … n − 1 and new ones n … n + q − 1, in the order of X.
+            Pairs of a new node and any other, or a sparse matrix of weights (q, n + q). For a
+            hypergraph: pairs of a new node and a hyperedge, where numbers after the last known
+            hyperedge make new ones of weight 1, or incidence rows (q, e).
+        """
+        rows = self.reader.read(X)
+        n, q = self.n_nodes, rows.shape[0]
+        block = self._new_edges(edges, n, q)
+        if self.hyperedge_weights is None:
+            to_known, among = block[:, :n], block[:, n:]
+            joined = sp.block_array([[self.edges, to_known.T], [to_known, among]])
+            weights = None
+        else:
+            known = sp.csr_array(self.edges)
+            known.resize((n, block.shape[1]))
+            joined = sp.vstack([known, block])
+            more = block.shape[1] - len(self.hyperedge_weights)
+            weights = np.append(self.hyperedge_weights, np.ones(more))
+        near = self.reader.neighbours(rows, self.features)
+        stack: Any = sp.vstack if sp.issparse(rows) else np.vstack
+        return replace(
+            self,
+            edges=sp.csr_array(joined),
+            hyperedge_weights=weights,
+            features=stack([self.features, rows]),
+            near=sp.csr_array(sp.block_array([[self.near, None], [near, sp.csr_array((q, q))]])),
+        )
+
+    def _new_edges(self, edges: Any, n: int, q: int) -> sp.csr_array:
+        """Return edges of new nodes as a symmetric block (q, n + q), or incidence rows (q, e)."""
+        hyper = self.hyperedge_weights is not None
+        width = self.edges.shape[1] if hyper else n + q
+        if edges is None:
+            return sp.csr_array((q, width))
+        if sp.issparse(edges):
+            block = binary_matrix(edges, "edges") if hyper else csr_copy(edges, "edges")
+            if block.shape[0] != q or (
+                block.shape[1] < width if hyper else block.shape[1] != width
+            ):
+                expected = f"a matrix of {q} rows and {width} columns"
+                raise invalid("edges", expected, f"shape {block.shape}")
+            check_weights(block.data, "edges")
+        else:
+            pairs = integer_array(edges, "edges", ndim=2)
+            if pairs.shape[1] != 2:
+                raise invalid("edges", "pairs (k, 2)", f"shape {pairs.shape}")
+            first, second = pairs.T
+            if not hyper:  # the new node first
+                first, second = (
+                    np.where(first < n, second, first),
+                    np.where(first < n, first, second),
+                )
+            wrong = (first < n) | (first >= n + q) | ((second >= n + q) & (not hyper))
+            if wrong.any():
+                expected = f"a new node {n} … {n + q - 1} in every pair"
+                raise invalid("edges", expected, pairs[wrong][0].tolist())
+            width = max(width, int(second.max(initial=-1)) + 1)
+            block = sp.csr_array((np.ones(len(first)), (first - n, second)), shape=(q, width))
+            block.data[:] = 1.0
+        if hyper:
+            return block
+        among = block[:, n:]
+        among = among.maximum(among.T)
+        among.setdiag(0.0)
+        return sp.csr_array(sp.hstack([block[:, :n], among]))
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return int(self.features.shape[0])
+
+    @property
+    def columns(self) -> int:
+        """Number of columns that are propagated together."""
+        return min(64, max(1, _PROPAGATED // self.n_nodes // 16) * 16)
+
+    def links(self, index: NDArray[np.intp], known: int) -> sp.csr_array:
+        """Return which of the first `known` nodes some nodes are joined to, shape (q, known)."""
+        rows = self.edges[index]
+        joined = rows if self.hyperedge_weights is None else rows @ self.edges.T
+        pairs = sp.coo_array(joined[:, :known])
+        others = index[pairs.coords[0]] != pairs.coords[1]
+        places = tuple(part[others] for part in pairs.coords)
+        return sp.csr_array((np.ones(others.sum()), places), shape=pairs.shape)
+
+    def smoother(self, place: str) -> Smoother:
+        """Return the normalised weights of the graph, of the neighbours, or of both."""
+        if place not in self._smoothers:
+            nothing = sp.csr_array((self.n_nodes, self.n_nodes))
+            edges, incidence = self.edges, None
+            if self.hyperedge_weights is not None:
+                sizes = np.maximum(np.asarray(self.edges.sum(axis=0)).ravel(), 1.0)
+                scale = np.sqrt(self.hyperedge_weights / sizes)
+                edges, incidence = nothing, self.edges @ sp.diags_array(scale)
+            if place == "graph":
+                smoother = Smoother.normalise(edges, 1.0, incidence)
+            elif place == "joint":
+                smoother = Smoother.normalise(edges + _JOINT * self._near, 1.0, incidence)
+            else:
+                smoother = Smoother.normalise(self._near, _NEAR_LOOPS)
+            self._smoothers[place] = smoother
+        return self._smoothers[place]
+
+    @cached_property
+    def _smoothers(self) -> dict[str, Smoother]:
+        return {}
+
+    @cached_property
+    def _near(self) -> sp.csr_array:
+        """Symmetric weights of nearest neighbours, about one in total for each node."""
+        union = self.near.maximum(self.near.T)
+        sums = np.asarray(union.sum(axis=1)).ravel()
+        shares = sp.diags_array(1.0 / np.where(sums > 0, sums, 1.0)) @ union
+        return sp.csr_array(shares + shares.T) / 2
+
+    def propagate(self, name: str, columns: Any) -> Single:
+        """Return φ(S) V for columns V, shape (n, c), of the block's filter."""
+        place, filter, _ = PROPAGATIONS[name]
+        return apply_filter(self.smoother(place), filter, np.asarray(columns, np.float32))
+
+    def rows(self, name: str) -> PropagatedRows:
+        """Return the propagated features of all nodes."""
+        return PropagatedRows(self, name, np.arange(self.n_nodes))
+
+    def centre(self, name: str) -> FloatArray:
+        """Return the mean row of φ(S) F, shape (d,)."""
+        shares = self.propagate(name, np.full((self.n_nodes, 1), 1.0 / self.n_nodes))
+        return np.asarray(self.features.T @ shares, np.float64).ravel()
+
+    def squared_norms(self, name: str, centre: FloatArray) -> FloatArray:
+        """Return squared distances of the rows of φ(S) F from a centre, shape (n,).
+
+        They are exact for up to 128 features, 64 for many nodes, otherwise estimated by random
+        projections.
+        """
+        if name not in self._squared_norms:
+            d, count = self.features.shape[1], _PROBES // (1 + (self.n_nodes > _MANY))
+            probes: Any = sp.eye_array(d, format="csc")
+            if d > count:
+                probes = np.random.default_rng(0).normal(size=(d, count)) / np.sqrt(count)
+
+            def part(start: int, stop: int) -> FloatArray:
+                chosen = probes[:, start:stop]
+                offsets = np.asarray(centre @ chosen, np.float32)
+                chosen = chosen.toarray() if sp.issparse(chosen) else chosen
+                sums = self.propagate(name, self.features @ chosen.astype(np.float32))
+                squares: FloatArray = np.square(sums - offsets).sum(axis=1, dtype=np.float64)
+                return squares
+
+            parts = map_chunks(part, probes.shape[1], self.columns)
+            self._squared_norms[name] = np.sum(parts, axis=0)
+        return self._squared_norms[name]
+
+    @cached_property
+    def _squared_norms(self) -> dict[str, FloatArray]:
+        return {}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PropagatedRows:
+    """Some rows of φ(S) F as a matrix (q, d) that is not formed.
+
+    Attributes
+    ----------
+    nodes : NodeGraph
+    name : str
+        Block, which determines S and φ.
+    index : (q,) int array
+    """
+
+    nodes: NodeGraph
+    name: str
+    index: NDArray[np.intp]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The pair (q, d)."""
+        return len(self.index), self.nodes.features.shape[1]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.index)
+
+    def __getitem__(self, chosen: Any) -> PropagatedRows:
+        """Return some of the rows."""
+        return replace(self, index=self.index[chosen])
+
+    def __matmul__(self, w: FloatArray) -> FloatArray:
+        """Return φ(S) (F w) at the rows, shape (q, c)."""
+
+        def part(start: int, stop: int) -> Single:
+            columns = self.nodes.features @ np.asarray(w[:, start:stop], np.float32)
+            return self.nodes.propagate(self.name, columns)[self.index]
+
+        return np.hstack(map_chunks(part, w.shape[1], self.nodes.columns)).astype(np.float64)
+
+    def dense(self) -> Single:
+        """Return the rows, shape (q, d)."""
+        q, d = self.shape
+        rows: Single = np.empty((q, d), np.float32)
+
+        def primal(start: int, stop: int) -> None:
+            columns = self.nodes.features[:, start:stop]
+            columns = columns.toarray() if sp.issparse(columns) else columns
+            rows[:, start:stop] = self.nodes.propagate(self.name, columns)[self.index]
+
+        def dual(start: int, stop: int) -> None:
+            columns = np.zeros((self.nodes.n_nodes, stop - start), np.float32)
+            columns[self.index[start:stop], np.arange(stop - start)] = 1.0
+            product = self.nodes.features.T @ self.nodes.propagate(self.name, columns)
+            rows[start:stop] = product.T
+
+        map_chunks(primal if d <= q else dual, min(q, d), self.nodes.columns)
+        return rows
+
+
+def _edges_of(graph: Graph) -> tuple[sp.csr_array, FloatArray | None]:
+    """Return weights without loops, or incidence and weights of all given hyperedges."""
+    if isinstance(graph, AdjacencyGraph):
+        return sp.csr_array(graph.adjacency), None
+    if not isinstance(graph, Hypergraph) or not isinstance(graph.incidence, MatrixFactor):
+        raise invalid(
+            "graph", "an AdjacencyGraph, or a Hypergraph of given hyperedges", repr(graph)
+        )
+    incidence = sp.coo_array(graph.incidence.matrix)
+    places = graph.hyperedge_numbers[incidence.coords[1]]
+    shape = (graph.n_nodes, graph.n_given)
+    weights = np.ones(graph.n_given)
+    weights[graph.hyperedge_numbers] = graph.hyperedge_weights
+    return sp.csr_array((incidence.data, (incidence.coords[0], places)), shape=shape), weights
