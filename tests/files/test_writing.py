@@ -265,6 +265,16 @@ def _same(frame: pd.DataFrame, path: Path) -> None:
         assert [None if pd.isna(value) else value for value in found[name]] == expected, path
 
 
+@pytest.mark.parametrize(
+    "frame",
+    [{"a;b;c": ["u;v;w"], "d": ["e"]}, {"|": ["|"], "| 2": ["|"]}, {"a|b": ["1;2|3"], "c": ["4"]}],
+    ids=str,
+)
+def test_other_delimiters_in_names_and_cells(frame: dict[str, list[str]], tmp_path: Path) -> None:
+    for ending in (".csv", ".tsv"):
+        _same(pd.DataFrame(frame), tmp_path / f"t{ending}")
+
+
 @each("ending", ENDINGS)
 @settings(
     max_examples=max(25, settings().max_examples),

@@ -119,6 +119,9 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         All leave-one-out results: confusion, scores of each class, reliability.
     timings_ : dict
         Seconds for each step.
+    columns_ : Columns or None
+        How the columns of a table are read, see :func:`files.choose_columns`; None for arrays of
+        numbers.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 

@@ -27,7 +27,13 @@ import pyarrow.parquet as pq
 from lowrankgcn._atomic import is_stream, replacing
 from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import invalid
-from lowrankgcn.files.delimited import COMPRESSIONS, open_packed, split_ending
+from lowrankgcn.files.delimited import (
+    COMPRESSIONS,
+    DELIMITERS,
+    open_packed,
+    read_header,
+    split_ending,
+)
 from lowrankgcn.files.reading import SUFFIXES, Format, TableFile
 from lowrankgcn.files.records import as_days, write_excel, write_json
 from lowrankgcn.tables import Cells
@@ -154,13 +160,16 @@ def _write(frame: pd.DataFrame, sink: Any, format: Format, like: TableFile | Non
 
 def _write_delimited(frame: pd.DataFrame, sink: Any, delimiter: str, decimal: str) -> None:
     """Write what pandas writes, by Arrow where that makes no difference: it is much faster."""
-    # Python's writer leaves a carriage return without quotes, which would end the line.
-    returns = _has_returns(frame)
-    quoting = csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
-    style: Any = {"sep": delimiter, "decimal": decimal, "quoting": quoting, "lineterminator": "\n"}
-    style |= {"index": False, "encoding": "utf-8"}
+    style: Any = {"sep": delimiter, "decimal": decimal, "lineterminator": "\n", "index": False}
+    # Python's writer leaves a carriage return without quotes, which would end the line, and other
+    # delimiters, which may split the header into more names.
+    first = frame.head(1).to_csv(**style).encode("utf-8", "replace")
+    guess = None if delimiter in DELIMITERS else delimiter
+    unclear = read_header(first, guess)[1] != list(map(str, frame.columns)) or _has_returns(frame)
+    quoting = csv.QUOTE_ALL if unclear else csv.QUOTE_MINIMAL
+    style |= {"encoding": "utf-8", "quoting": quoting}
     # Python's writer quotes the empty cells of a single column.
-    if returns or frame.shape[1] < 2 or not all(map(_is_plain, frame.dtypes)):
+    if unclear or frame.shape[1] < 2 or not all(map(_is_plain, frame.dtypes)):
         frame.to_csv(sink, **style)
         return
     frame.head(0).to_csv(sink, **style)
