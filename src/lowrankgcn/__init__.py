@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lowrankgcn import exceptions
 from lowrankgcn.exceptions import (
     AccuracyWarning,
+    ColumnWarning,
     DegenerateCutWarning,
     DirectedGraphWarning,
     DisconnectedGraphWarning,
@@ -22,7 +23,7 @@ from lowrankgcn.exceptions import (
 )
 
 if TYPE_CHECKING:
-    from lowrankgcn import datasets, nn, plotting
+    from lowrankgcn import datasets, metrics, nn, plotting
     from lowrankgcn.estimators.gcn_classifier import GCNClassifier
     from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
     from lowrankgcn.estimators.model_files import load, save
@@ -35,11 +36,11 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-__all__ = ["datasets", "exceptions", "filters", "nn", "plotting"]
+__all__ = ["datasets", "exceptions", "filters", "metrics", "nn", "plotting"]
 __all__ += ["AdjacencyGraph", "GaussianGraph", "Hypergraph", "TableEncoder"]
 __all__ += ["Eigenpairs", "Kernel", "Laplacian", "eigenpairs", "kernel"]
 __all__ += ["GCNClassifier", "SpectralGPClassifier", "load", "save"]
-__all__ += ["AccuracyWarning", "DegenerateCutWarning", "DirectedGraphWarning"]
+__all__ += ["AccuracyWarning", "ColumnWarning", "DegenerateCutWarning", "DirectedGraphWarning"]
 __all__ += ["DisconnectedGraphWarning", "RankWarning"]
 __all__ += ["EigensolverError", "FastSumError", "UnlabelledComponentWarning"]
 

@@ -13,6 +13,23 @@ from importlib.util import find_spec
 TORCH_MISSING = "networks need torch: pip install 'lowrankgcn[nn]'"
 
 
+class ColumnWarning(UserWarning):
+    """Columns of a table were left out, or their texts may be read in another way.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import lowrankgcn as lg, pandas as pd
+    >>> table = pd.DataFrame({"name": ["Ann", "Bo", "Cy", "Di"], "size": ["1.5", "1.6", "7", "8"]})
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", lg.ColumnWarning)
+    ...     lg.SpectralGPClassifier().fit(table, ["small", "", "large", ""])
+    Traceback (most recent call last):
+        ...
+    lowrankgcn.exceptions.ColumnWarning: column 'name' is left out: its values ...
+    """
+
+
 class DataUnavailableError(OSError):
     """A data file is missing and cannot be downloaded.
 

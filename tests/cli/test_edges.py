@@ -123,7 +123,7 @@ def test_studio_shows_a_graph(people: Path) -> None:
         client = Client(running)
         found = client.settled()
         places = np.frombuffer(client.send("GET", "/api/positions")[2], "<f4").reshape(34, 2)
-        row = client.get("row/5")
+        row = client.get("row/5") | client.get("reasons/5")
         assert "--edges" in client.post("write", what="model")["error"]
         client.label(5, "Mr. Hi")
         client.settled()

@@ -413,11 +413,13 @@ def test_balanced_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     frame = pd.DataFrame(points, columns=["x", "y"])
     frame.assign(kind=np.where(labelled, kind, None)).to_csv(tmp_path / "t.csv", index=False)
     recall = {}
-    for name, options in {"plain": (), "balanced": ("--class-weight", "balanced")}.items():
+    for name, options in {"plain": (), "balanced": ("--class-shares", "equal")}.items():
         out = tmp_path / f"{name}.csv"
         classified(tmp_path / "t.csv", capsys, "--out", str(out), *options)
         recall[name] = (pd.read_csv(out)["prediction"] == "rare")[rare & ~labelled].mean()
     assert recall["balanced"] > max(0.6, recall["plain"] + 0.2)
+    text = refused(capsys, "classify", str(tmp_path / "t.csv"), "-t", "kind", "--class-weight", "x")
+    assert "--class-weight" in text and "use --class-shares equal" in text
 
 
 def test_eighty_columns_without_cut_words(

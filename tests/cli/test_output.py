@@ -156,7 +156,7 @@ def test_report_has_the_sets_and_the_weighting(
     weighted: bool, hostile: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = hostile.with_suffix(".html")
-    options = ["--level", "0.9", "--class-weight", "balanced"] if weighted else []
+    options = ["--level", "0.9", "--class-shares", "equal"] if weighted else []
     assert call("classify", str(hostile), "--target", "t\x07", "--report", str(file), *options) == 0
     shown = " ".join(capsys.readouterr().out.split())
     page = check(file.read_text(encoding="utf-8"))

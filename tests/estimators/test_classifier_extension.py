@@ -83,7 +83,7 @@ def test_distributions_are_the_mean_of_the_networks(options: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("kind", ["table", "points", "smoother"])
 def test_fit_on_a_sample_of_the_rows(kind: str) -> None:
-    rows = load_iris().data if kind != "table" else CARS.data.head(150)
+    rows = load_iris().data if kind != "table" else CARS.data.head(150).astype("category")
     y = np.where(np.arange(150) % 10 == 0, load_iris().target, -1)
     smoother = np.linspace(0.0, 1.0, 150) if kind == "smoother" else None
     options: Any = {"n_restarts": 1, "max_iter": 60, "random_state": 0, "smoother": smoother}

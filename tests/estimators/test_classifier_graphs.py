@@ -30,7 +30,7 @@ LABELS = np.full(N, -1)
 for _label in range(3):
     LABELS[np.flatnonzero(TRUTH == _label)[:6]] = _label
 WEIGHTS = np.exp(-np.square(POINTS[:, None] - POINTS[None]).sum(axis=2) / 9.0)
-TABLE = pd.DataFrame({"a": TRUTH.astype(str), "b": np.arange(N) % 4, "c": POINTS[:, 0]})
+TABLE = pd.DataFrame({"a": np.array(list("xyz"))[TRUTH], "b": np.arange(N) % 4, "c": POINTS[:, 0]})
 INCIDENCE = sp.csr_array(pd.get_dummies(TABLE[["a", "b"]].astype(str)).to_numpy(float))
 
 

@@ -44,7 +44,8 @@ def test_identifier_columns_are_not_features() -> None:
     X, truth, y = clusters()
     table = pd.DataFrame({"name": [f"row {i}" for i in range(90)], "x": X[:, 0], "y": X[:, 1]})
     table["group"] = np.array(["a", "b", "b"])[truth]
-    assert quick().fit(table, y).networks_[0].widths[0] == 4
+    with pytest.warns(lg.ColumnWarning, match="column 'name' is left out: its values identify"):
+        assert quick().fit(table, y).networks_[0].widths[0] == 4
     alone = pd.DataFrame({"name": table["name"]})
     with pytest.warns(lg.UnlabelledComponentWarning):
         classifier = quick().fit(alone, y)

@@ -73,6 +73,7 @@ def test_memory_does_not_grow_with_the_categories() -> None:
             "narrow": np.where(rng.random(20_000) < 0.9, group, 1 - group).astype(str),
         }
     )
+    rows = rows.astype("category")
     labels = np.where(np.arange(20_000) % 500 == 0, group, -1)
     classifier = lg.GCNClassifier(random_state=0, max_iter=3, n_restarts=1, hidden_widths=(4,))
     classifier.fit(rows[:1000], labels[:1000])  # imports torch

@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import make_moons
 
 from lowrankgcn import AdjacencyGraph, GaussianGraph, Hypergraph, UnlabelledComponentWarning
 from lowrankgcn.estimators import gp_model
+from lowrankgcn.estimators.gcn_classifier import GCNClassifier
 from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.gp import recipe
 from lowrankgcn.graphs import Graph
@@ -26,6 +30,7 @@ Y = np.where(np.arange(80) < 12, TRUTH, -1)
 WEIGHTS = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
 NEAR = sp.csr_array(WEIGHTS * (WEIGHTS > 0.7))
 INCIDENCE = sp.csr_array((np.random.default_rng(0).random((80, 12)) < 0.3) * 1.0)
+NETWORK = GCNClassifier(max_iter=5, n_restarts=1, random_state=0)
 LABELS = {"two": [0, 1], "few": [0, 1, 0, 1], "some": [0, 1] * 5}
 
 
@@ -182,11 +187,21 @@ def test_masked_cells_are_missing() -> None:
     np.testing.assert_allclose(masked.label_distributions_, missing.label_distributions_)
 
 
-def test_columns_in_another_order_are_refused() -> None:
-    frame = table()
-    classifier = SpectralGPClassifier(blocks=["linear"]).fit(frame, labels(60, "some"))
-    with pytest.raises(ValueError, match="same order"):
-        classifier.predict(frame[frame.columns[::-1]])
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("classifier", [SpectralGPClassifier(blocks=["linear"]), NETWORK])
+def test_columns_are_matched_by_name(library: str, classifier: Any) -> None:
+    frame = pd.DataFrame(X, columns=[f"column {j}" for j in range(X.shape[1])])
+    convert: Any = {
+        "pandas": lambda rows: rows,
+        "polars": pytest.importorskip("polars").from_pandas,
+        "pyarrow": pa.Table.from_pandas,
+    }[library]
+    fitted = clone(classifier).fit(convert(frame), Y)
+    assert fitted.feature_names_in_.tolist() == list(frame)
+    reversed_columns = convert(frame[frame.columns[::-1]])
+    assert_array_equal(fitted.predict_proba(reversed_columns), fitted.predict_proba(convert(frame)))
+    with pytest.raises(ValueError, match="unseen at fit time:\n- other"):
+        fitted.predict(convert(frame.rename(columns={"column 0": "other"})))
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from sklearn.metrics import f1_score, recall_score
 import lowrankgcn as lg
 from lowrankgcn.estimators.model_files import read_model
 from lowrankgcn.gp import recipe
+from lowrankgcn.gp.conformal import Novelty
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +56,29 @@ def test_false_alarms_follow_the_level(digits: Any) -> None:
         shares.append([classifier.unsure(level=level)[y < 0].mean() for level in (0.5, 0.8, 0.95)])
     found = np.mean(shares, axis=0)
     assert (np.abs(found - [0.5, 0.2, 0.05]) < [0.1, 0.07, 0.04]).all()
+
+
+def test_novelty_is_computed_on_request_only(
+    digits: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[int] = []
+    measures = Novelty.measures
+
+    def counted(self: Novelty, views: Any) -> Any:
+        measured.append(1)
+        return measures(self, views)
+
+    monkeypatch.setattr(Novelty, "measures", counted)
+    X, truth = digits
+    classifier = lg.SpectralGPClassifier(random_state=0, fit_rows=300)
+    classifier.fit(X, draw(truth, range(10), 5, 0))
+    classifier.predict_proba(X[:50]), classifier.prediction_sets(), classifier.suggest(2)
+    lg.save(classifier, tmp_path / "model")
+    model = read_model(tmp_path / "model")
+    model.classify(X[:50])
+    assert not measured
+    model.classify(X[:50], level=0.9)
+    assert measured == [1]
 
 
 def test_outliers_and_other_categories_are_unsure() -> None:

@@ -23,7 +23,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lowrankgcn.files import TableFile, output_format, read_file, records, write_file
+from lowrankgcn.files import TableFile, output_format, read_file, records, write_file, writing
 from tests.support.each import each
 
 ENDINGS = (
@@ -223,6 +223,28 @@ class TestExcel:
         assert read_file(path).frame["a"].tolist() == [1, 2]
 
 
+@each("marks", [",.", ";,", "\t."])
+def test_arrow_writes_what_pandas_writes(marks: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    delimiter, decimal = marks
+    monkeypatch.setattr(writing, "_ROWS", 4)
+    numbers = [0.0, -0.0, 1.0, 9.9e-5, 1e15, 1e16, np.nan, np.inf, -1 / 3, 1e-6, 0.5, 2.0]
+    cells = ["a", "", "1.0", None, 'q"q', "x,y", "x;y", "x\ty", "l\nm", " b ", "é", "NA"]
+    for number in range(5):
+        texts = [cells[(3 * number + place) % 12] for place in range(12)]
+        columns = {
+            "float, 64": numbers,
+            "integer": range(-6, 6),
+            "nullable": pd.array([None, 10**17 + 1] * 6, dtype=pd.ArrowDtype(pa.int64())),
+            "plain": pd.array(["a", None, ""] * 4, dtype=pd.ArrowDtype(pa.string())),
+            "texts": pd.array(texts, dtype=pd.ArrowDtype(pa.string())),
+        }
+        for names in (["float, 64", "integer", "plain"], ["texts"], list(columns)):
+            frame, sink = pd.DataFrame(columns)[names], io.BytesIO()
+            writing._write_delimited(frame, sink, delimiter, decimal)
+            style: Any = {"sep": delimiter, "decimal": decimal, "lineterminator": "\n"}
+            assert sink.getvalue().decode() == frame.to_csv(index=False, **style)
+
+
 def _characters(*excluded: str) -> st.SearchStrategy[str]:
     return st.characters(codec="utf-8", exclude_characters=excluded)
 
@@ -241,6 +263,16 @@ def _same(frame: pd.DataFrame, path: Path) -> None:
     for name in frame:
         expected = [None if pd.isna(value) else value for value in frame[name]]
         assert [None if pd.isna(value) else value for value in found[name]] == expected, path
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [{"a;b;c": ["u;v;w"], "d": ["e"]}, {"|": ["|"], "| 2": ["|"]}, {"a|b": ["1;2|3"], "c": ["4"]}],
+    ids=str,
+)
+def test_other_delimiters_in_names_and_cells(frame: dict[str, list[str]], tmp_path: Path) -> None:
+    for ending in (".csv", ".tsv"):
+        _same(pd.DataFrame(frame), tmp_path / f"t{ending}")
 
 
 @each("ending", ENDINGS)

@@ -96,6 +96,18 @@ def test_restored_neighbours_give_the_same_weights(
     assert_allclose(rows.data, expected.data)
 
 
+def test_lists_for_new_points_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.random.default_rng(0).normal(size=(7200, 4))
+    exact, weights = NearestNeighbours.from_points(points[:7000], 5, "binary")
+    monkeypatch.setattr("lowrankgcn.graphs.neighbours.EXACT_FOR_NEW_ROWS", 1000)
+    near, same = NearestNeighbours.from_points(points[:7000], 5, "binary")
+    assert (exact.probes, exact.recall, near.recall) == (0, 1.0, 1.0)
+    assert near.probes > 0
+    assert abs(weights - same).max() == 0
+    first, second = exact.new_weights(points[7000:]), near.new_weights(points[7000:])
+    assert 0.9 <= first.multiply(second).sum() / first.sum() <= 1
+
+
 @pytest.mark.parametrize("scale", [1e-300, 1e300])
 def test_weights_depend_on_ratios_of_distances(scale: float) -> None:
     rng = np.random.default_rng(0)

@@ -56,8 +56,9 @@ class Person:
         )
 
     def click(self, row: int) -> None:
-        """Select a row on the map; of rows in one place, any."""
+        """Select a row on the map; of rows in one place, any. Wait until its cells are there."""
         self.page.click(*self.place(row))
+        self.page.wait("document.querySelector('#row .cells')")
 
     def assign(self, name: str) -> None:
         """Give the selected row a class: by its key, or by its name if it is new."""

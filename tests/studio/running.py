@@ -51,8 +51,8 @@ def studio(table: Path, target: str, *options: str, token: str | None = None) ->
         ready.put((guard, listener.getsockname()[1]))
         serve(guard, listener)
 
-    def open_journal(*arguments: Any) -> journal.Journal:
-        journals.append(journal_type(*arguments))
+    def open_journal(*arguments: Any, **options: Any) -> journal.Journal:
+        journals.append(journal_type(*arguments, **options))
         return journals[-1]
 
     def run() -> None:

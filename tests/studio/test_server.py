@@ -132,7 +132,8 @@ def test_hostile_cells_stay_texts(client: Client) -> None:
     for row in range(5):
         one = client.get(f"row/{row}")
         assert one["cells"][4] == ["note", HOSTILE[row] or None]
-        assert len(one["neighbours"]) in (4, 5) and len(one["reasons"]) == 3
+        why = client.get(f"reasons/{row}")
+        assert len(why["neighbours"]) in (4, 5) and len(why["reasons"]) == 3
         assert abs(sum(share for _, share in one["probabilities"]) - 1) < 1e-9
     short = client.get("rows?count=5")["rows"][2]["cells"][4]
     assert len(short) == 200 and short.endswith("…")
@@ -140,6 +141,7 @@ def test_hostile_cells_stay_texts(client: Client) -> None:
 
 BAD_REQUESTS: list[tuple[str, str, object]] = [
     ("GET", "/api/row/150", None),
+    ("GET", "/api/reasons/150", None),
     ("GET", "/api/rows?sort=column:nothing", None),
     ("GET", "/api/rows?sort=nothing", None),
     ("GET", "/api/rows?count=-1", None),
@@ -195,12 +197,12 @@ def test_labels_undo_redo_and_the_journal_after_a_kill(
         assert client.settled()["labelled"] == 4
         running.kill()
     lines = [json.loads(line) for line in journal.read_text("utf-8").splitlines()]
-    hashes = [line.pop("cells") for line in lines]
+    hashes = [line.pop("cells") + line.pop("columns") for line in lines]
     assert len(set(hashes)) == 7 and hashes[2] == hashes[5]
     assert lines[3:6] == [
         {"row": 62, "species": "vrginica"},
-        {"row": 62, "species": None, "removed": True},
-        {"row": 121, "species": None, "removed": True},
+        {"row": 62, "species": None, "removed": True, "step": "undo"},
+        {"row": 121, "species": None, "removed": True, "step": "undo"},
     ]
     with open(journal, "ab") as file:
         file.write(b'{"row": 5, "spec')  # the process was killed while it wrote a line

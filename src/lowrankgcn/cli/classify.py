@@ -25,8 +25,8 @@ _KINDS = {"number": "numeric", "date": "date", "category": "categorical", "text"
 
 @command(
     f"context table_or_folder target {TABLES} out_or_folder overwrite report save probabilities "
-    f"level importance method class_weight graph {GRAPHS} rank architecture filter bandwidth "
-    "scheduler workers seed as_json quiet"
+    f"level importance method class_shares class_weight graph {GRAPHS} rank architecture filter "
+    "bandwidth scheduler workers seed as_json quiet"
 )
 def classify(args: Arguments) -> None:
     """Predict the class of every row whose target cell is empty.
@@ -137,8 +137,11 @@ def _classifier_settings(options: Mapping[str, Any]) -> tuple[str, dict[str, Any
     names = ("graph", "rank", "architecture", "filter", "bandwidth")
     settings = {name: options[name] for name in names if options[name] is not None}
     settings["random_state"] = options["seed"]
-    if options["class_weight"] is not None:
-        settings |= {"class_weight": "balanced"} if network else {"class_shares": "equal"}
+    shares = options["class_shares"]
+    if not network:
+        settings["class_shares"] = shares
+    elif shares == "equal":  # networks learn the shares of the labels otherwise
+        settings["class_weight"] = "balanced"
     return "GCNClassifier" if network else "SpectralGPClassifier", settings
 
 

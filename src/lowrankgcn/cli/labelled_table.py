@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,18 +26,10 @@ from lowrankgcn.cli.table_labels import find_markers, label_notes, merged_labels
 from lowrankgcn.cli.terminal import one_line_errors
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns, TableFile, choose_columns, read_file, read_texts, write_file
-from lowrankgcn.files.column_choice import check_classes
 from lowrankgcn.files.writing import output_format
 from lowrankgcn.tables import Table
+from lowrankgcn.tables.column_choice import check_classes
 
-_REASONS = {  # of one column, and of several
-    "identifier": (
-        "its values identify the rows (--categorical, --numeric or --text keeps it)",
-        "their values identify the rows (--categorical, --numeric or --text keeps them)",
-    ),
-    "constant": ("all its values are equal", "all values of each are equal"),
-    "empty": ("all its cells are empty", "all their cells are empty"),
-}
 _LISTED = 5  # columns in a note
 
 
@@ -105,8 +97,8 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
     Parameters
     ----------
     options : mapping
-        Values of ``table``, a list, ``target`` and perhaps ``edges``, ``hyperedges`` and the
-        options :data:`TABLES`.
+        Values of ``table``, a list, ``target`` and perhaps ``edges``, ``hyperedges``,
+        ``journal`` and the options :data:`TABLES`.
     few_labels : bool
         Whether to allow fewer than two classes, and a target that is not in the table yet.
 
@@ -121,7 +113,7 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
     hyper = edges is None and options.get("hyperedges") is not None
     edges = options["hyperedges"] if hyper else edges
     files = options.get("labels") or ()
-    if key and not (files or edges):
+    if key and not (files or edges or "journal" in options):
         raise ValueError("--key: only with --labels, --edges or --hyperedges")
     table = read_table(options)
     report_progress("reading the columns")
@@ -146,9 +138,10 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
             counts = labels.value_counts(dropna=False)
             markers, more = find_markers(counts, options.get("unlabelled"), options.get("class_"))
         in_table = labels = labels.where(~labels.isin(markers), None)
-        notes += [*columns.notes, *_left_out_notes(columns), *more]
+        notes += [*columns.notes, *columns.left_out_notes(), *more]
     for path in files:
-        labels, more = merged_labels(labels, frame, read_file(path), key)
+        by_position = bool(options.get("by_position"))
+        labels, more = merged_labels(labels, frame, read_file(path), key, by_position)
         notes += more
     with prefix_errors(table.name):
         if files:
@@ -160,17 +153,6 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
     notes += label_notes(labels, features, whole)
     graph = None if edges is None else read_edges(edges, frame, key, hyper=hyper)
     return LabelledTable(replace(table, frame=frame), columns, features, labels, notes, graph)
-
-
-def _left_out_notes(columns: Columns) -> Iterator[str]:
-    """Yield why columns are left out that the user did not drop."""
-    for reason, (one, several) in _REASONS.items():
-        names = [repr(name) for name, why in columns.left_out.items() if why == reason]
-        listed = ", ".join(names[:_LISTED]) + (f", … ({len(names)})" if names[_LISTED:] else "")
-        if len(names) == 1:
-            yield f"column {listed} is left out: {one}"
-        elif names:
-            yield f"columns {listed} are left out: {several}"
 
 
 def _with_target(frame: pd.DataFrame, target: str, new: bool, notes: list[str]) -> pd.DataFrame:

@@ -37,7 +37,7 @@ _CLASS = "Text that is a class, such as none, although it often marks unlabelled
 _EDGES = "Edges of a graph of the rows: two columns of row numbers or --key, perhaps weights."
 _HYPEREDGES = "Hyperedges of the rows: a column of row numbers or --key, and one of hyperedges."
 _METHOD = "gp: Gaussian process; gcn: the networks of the paper (needs torch)."
-_WEIGHT = "balanced: classify as if all classes were equally frequent."
+_SHARES = "Class shares of unlabelled rows: auto, labels (as among the labels) or equal."
 _FILTER = (
     "With --method gcn: linear, quadratic, pseudoinverse, regularized-inverse, heat, constant, "
     "high-pass or zero-impulse."
@@ -59,6 +59,11 @@ def _check_level(level: float | None) -> float | None:
     if level is not None and not 0 < level < 1:
         raise typer.BadParameter(f"expected a probability between 0 and 1, got {level:g}")
     return level
+
+
+def _refuse_class_weight(value: str | None) -> None:
+    if value is not None:
+        raise typer.BadParameter("this option is gone; use --class-shares equal")
 
 
 def _parameter(
@@ -95,6 +100,7 @@ _AUTO: dict[str, Any] = {"show_default": "auto"}
 _GRAPHS = Literal["auto", "gaussian", "hypergraph", "knn"]
 _ARCHITECTURES = Literal["full", "low-rank", "reduced"]
 _PARTS = Literal["spiral", "cars", "mushrooms", "ranks", "smoothers", "filters", "all"]
+_SHARES_OF = Literal["auto", "labels", "equal"]
 _KINDS = Literal["auto", "columns", "rows", "blocks"]
 _OPTIONS = (
     _option(
@@ -108,6 +114,7 @@ _OPTIONS = (
         "Identifies the rows in --labels, --edges, --hyperedges.",
         _LABELLING,
     ),
+    _flag("--by-position", "Keep labels of a journal at their row numbers.", _LABELLING),
     _option("--unlabelled", str, "TEXT,TEXT,…", _UNLABELLED, _LABELLING),
     _option("--class", list[str], "TEXT", _CLASS, _LABELLING),
     _option("--drop", list[str], "COLUMN", "Column to ignore; repeat, or use commas.", _COLUMNS),
@@ -127,7 +134,8 @@ _OPTIONS = (
     _output("--csv", "Write one row per fit, as CSV."),
     _output("--markdown", "Write the tables, in Markdown."),
     _option("--method", Literal["gp", "gcn"], "NAME", _METHOD, _MODEL, default="gp"),
-    _option("--class-weight", Literal["balanced"], "NAME", _WEIGHT, _MODEL),
+    _option("--class-shares", _SHARES_OF, "NAME", _SHARES, _MODEL, default="auto"),
+    _option("--class-weight", str, None, "", hidden=True, callback=_refuse_class_weight),
     _option(
         "--graph", _GRAPHS, "NAME", "gaussian, hypergraph, knn or auto.", _MODEL, default="auto"
     ),
@@ -171,7 +179,7 @@ PARAMETERS = {one.name: one for one in _OPTIONS} | {
 }
 FILES = "encoding delimiter decimal"
 COLUMNS = f"unlabelled class_ drop categorical numeric text {FILES}"
-TABLES = f"labels key {COLUMNS}"
+TABLES = f"labels key by_position {COLUMNS}"
 GRAPHS = "edges hyperedges"
 
 

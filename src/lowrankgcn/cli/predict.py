@@ -121,15 +121,9 @@ def model_columns(path: Path, classifier: SavedClassifier) -> Columns:
             except ValueError as error:
                 advice = "fit and save the model again"
                 raise ValueError(f"cannot read the stored columns ({error}); {advice}") from None
-        if classifier.feature_names_in is None:
+        if classifier.feature_names_in is None or classifier.columns is None:
             raise ValueError("the model has no column names; fit it to a table with column names")
-    used: dict[str, Any] = dict.fromkeys(classifier.feature_names_in, "number")
-    for column in _fitted_columns(classifier):
-        if getattr(column, "unit", None) == "datetime":
-            used[str(column.name)] = "date"
-        elif any(isinstance(value, (str, bool)) for value in getattr(column, "values", ())):
-            used[str(column.name)] = "category"
-    return Columns("", used, {})
+        return classifier.columns
 
 
 def _unknown_values(classifier: SavedClassifier, features: Table) -> dict[str, dict[str, int]]:

@@ -46,7 +46,9 @@ def studio(args: Arguments) -> None:
     with run.progress("reading"), terminal.one_line_errors():
         from lowrankgcn.cli.labelled_table import read_labelled_table
 
-        data = read_labelled_table(vars(args) | {"table": [table]}, few_labels=True)
+        place = table.with_name(f"{table.name}.labels.jsonl")
+        options = vars(args) | {"table": [table], "journal": place}
+        data = read_labelled_table(options, few_labels=True)
     with run.progress("loading"), terminal.one_line_errors():
         from lowrankgcn.studio import server
         from lowrankgcn.studio.engine import Engine
@@ -55,8 +57,8 @@ def studio(args: Arguments) -> None:
         from lowrankgcn.studio.view import View
 
         frame, token = data.table.frame, server.new_token()
-        place = table.with_name(f"{table.name}.labels.jsonl")
-        journal = Journal(place, args.target, frame)
+        rows = {"key": args.key, "by_position": args.by_position}
+        journal = Journal(place, args.target, frame, **rows)
         journal.read()  # a wrong line need not wait for the graphs
     terminal.check_outputs({"the journal": place}, terminal.inputs([table]))
     warnings.simplefilter("ignore", UserWarning)  # of graphs; the page shows what matters
@@ -72,8 +74,8 @@ def studio(args: Arguments) -> None:
     address = f"http://127.0.0.1:{port}/?token={token}"
     for note in (*data.notes, *journal.notes):
         typer.echo(f"note: {note}", err=True)
-    rows = plural(len(frame), "row")
-    typer.echo(f"{table.name}: {rows}, labels in {place.name}\n{address}\nCtrl-C ends the studio")
+    count = plural(len(frame), "row")
+    typer.echo(f"{table.name}: {count}, labels in {place.name}\n{address}\nCtrl-C ends the studio")
     if args.browser:
         webbrowser.open(address)
     server.serve(app, listener)

@@ -116,7 +116,11 @@ def _plain(name: str) -> str:
 
 
 def merged_labels(
-    labels: pd.Series, frame: pd.DataFrame, more: TableFile, key: str | None
+    labels: pd.Series,
+    frame: pd.DataFrame,
+    more: TableFile,
+    key: str | None,
+    by_position: bool = False,
 ) -> tuple[pd.Series, list[str]]:
     """Add the labels of another file.
 
@@ -131,6 +135,8 @@ def merged_labels(
         a label are skipped, unless the row is marked as "removed"; later rows replace earlier ones.
     key : str, optional
         Column of both tables that identifies the rows; journals of the studio do without it.
+    by_position : bool
+        Whether labels of a journal stay at their row numbers, whatever the cells.
 
     Raises
     ------
@@ -141,8 +147,9 @@ def merged_labels(
     target, columns = str(labels.name), more.frame.columns
     notes: list[str] = []
     with prefix_errors(more.name):
-        keys = ("row", "removed", "cells")
-        row, removed, marks = (free_name(name, frame.columns) for name in keys)
+        keys = ("row", "removed", "cells", "columns")
+        row, removed, marks, single = (free_name(name, frame.columns) for name in keys)
+        identifier = key if key in frame.columns else None
         if marks in columns and key not in columns:
             key = None  # a journal, which has row numbers
         place = key or row
@@ -162,7 +169,9 @@ def merged_labels(
         if key is None and marks in columns:  # a journal: rows can be found again
             hashes = read_texts(changed, marks).tolist()
             rows = _row_numbers(changed[place], len(frame) if None in hashes else 2**53)
-            matches, moved = RowMatcher(frame, target).find(rows.tolist(), hashes)
+            columns_then = read_texts(changed, single).tolist() if single in columns else None
+            matcher = RowMatcher(frame, target, key=identifier, by_position=by_position)
+            matches, moved = matcher.find(rows.tolist(), hashes, columns_then)
             notes += [f"{more.name}: {note}" for note in moved]
             present = pd.Series(matches, changed.index, "Int64").dropna()
             rows = present.to_numpy(np.intp)

@@ -16,6 +16,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import finite_array, invalid
+from lowrankgcn.exceptions import prefix_errors
+from lowrankgcn.tables.column_choice import check_class_count
 
 # Dtypes of labels given as objects, by the kind that pandas infers.
 _DTYPES: dict[str, Any] = {
@@ -107,6 +109,8 @@ def read_labels(y: Any, n_rows: int | None = None) -> Labels:
     if len(classes) < 2:
         got = f"one class, {classes.tolist()[0]!r} (-1, None, NaN and '' mark unlabelled rows)"
         raise invalid("y", "labels of at least two classes", got)
+    with prefix_errors("y"):
+        check_class_count(len(classes), len(index))
     return Labels(classes, index, codes.astype(np.intp), count)
 
 

@@ -133,7 +133,7 @@ class Evidence:
     @property
     def interval(self) -> tuple[float, float]:
         """90 % confidence interval of the accuracy (Clopper and Pearson); NaN if not known."""
-        return _interval(self.accuracy, len(self.codes)) if self.is_known else (np.nan, np.nan)
+        return share_interval(self.accuracy, len(self.codes)) if self.is_known else (np.nan, np.nan)
 
     @property
     def meaning(self) -> str:
@@ -212,7 +212,7 @@ class Evidence:
     def recall_intervals(self) -> list[tuple[float, float] | None]:
         """90 % confidence interval of the recall of each class; None where that is None."""
         pairs = zip(self.scores["recall"], self.class_counts.tolist(), strict=True)
-        return [None if recall is None else _interval(recall, n) for recall, n in pairs]
+        return [None if recall is None else share_interval(recall, n) for recall, n in pairs]
 
     @property
     def recall_texts(self) -> list[str]:
@@ -300,7 +300,7 @@ class Evidence:
         return dict(sorted(shares.items(), key=lambda pair: -pair[1]))
 
 
-def _interval(share: float, n: int) -> tuple[float, float]:
+def share_interval(share: float, n: int) -> tuple[float, float]:
     """Return the confidence interval of a share of `n` labelled rows."""
     count, tail = n / _DEPENDENCE, (1 - _INTERVAL) / 2
     hits = share * count

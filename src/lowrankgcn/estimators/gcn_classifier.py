@@ -132,6 +132,9 @@ class GCNClassifier(SemiSupervisedClassifier):
     unplaced_ : (n,) bool array
         Rows in graph components without a label, and without features besides the graph; their
         distribution is uniform.
+    columns_ : Columns or None
+        How the columns of a table are read, see :func:`files.choose_columns`; None for arrays of
+        numbers.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 

@@ -76,7 +76,9 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         found more often, at the cost of false alarms.
     fit_rows : int
         With more rows than this, graphs and features are fitted to a uniform sample of this size,
-        which includes all labelled rows; the other rows are classified like new rows.
+        which includes all labelled rows; the other rows are classified like new rows. More
+        rows may improve probabilities of points in two or three dimensions; the time of the fit
+        grows in proportion.
     tol : float
         Largest residual of the eigenpairs.
     random_state : None, int or RandomState
@@ -118,6 +120,9 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         All leave-one-out results: confusion, scores of each class, reliability.
     timings_ : dict
         Seconds for each step.
+    columns_ : Columns or None
+        How the columns of a table are read, see :func:`files.choose_columns`; None for arrays of
+        numbers.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -162,7 +167,7 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     blocks: Any = "auto"
     rank: int = 100
     class_shares: Any = "auto"
-    fit_rows: int = 100_000
+    fit_rows: int = 20_000
     tol: float = 1e-2
     random_state: Any = None
     verbose: bool = False
@@ -581,7 +586,7 @@ def first_rows(
     Notes
     -----
     All other rows are like these rows or like a labelled one, by the covariance of the prior
-    (:mod:`lowrankgcn.gp.suggestion`). Of more than 100,000 rows, a sample is considered.
+    (:mod:`lowrankgcn.gp.suggestion`). Of more than 20,000 rows, a sample is considered.
 
     Examples
     --------

@@ -169,6 +169,7 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, A
         background={} if prepared.fitted_only else _background(prepared, distributions),
     )
     distributions = prepared.complete(distributions, process.distributions)
+    distributions = model.with_class_shares(distributions, sample.rows.data, labels.index)
     times.append(time.perf_counter())
     seconds = [prepared.seconds, *np.diff(times).tolist()]
     return model, {

@@ -17,6 +17,7 @@ from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import invalid, positive_float
 from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
 from lowrankgcn.estimators.rows import map_rows
+from lowrankgcn.exceptions import ColumnWarning, warn_caller
 from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows, log_odds
 from lowrankgcn.gp.blocks import LinearBlock
 from lowrankgcn.gp.conformal import Novelty, conformal_limit, prediction_sets
@@ -26,6 +27,7 @@ from lowrankgcn.gp.propagation import PROPAGATIONS
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.views import RowViews
 from lowrankgcn.operators import FloatArray
+from lowrankgcn.tables import Table
 
 _CHUNK = 8192  # rows read at a time
 _GRID = 101  # eigenvalues at which filters of propagated features are shown
@@ -118,7 +120,8 @@ class GPModel:
 
     def distributions(self, X: Any, edges: Any = None) -> FloatArray:
         """Return class distributions of new rows, shape (q, C)."""
-        return self._of_views(self.process.distributions, X, edges)
+        of_rows = self._of_views(self.process.distributions, X, edges)
+        return self.with_class_shares(of_rows, X)
 
     def _of_views(
         self, function: Callable[[Any], FloatArray], X: Any, edges: Any = None
@@ -129,6 +132,21 @@ class GPModel:
         if edges is not None:
             raise invalid("edges", "None, because no features were fitted on a graph", "edges")
         return map_rows(lambda part: function(self.maps.read(part)), X, _CHUNK)
+
+    def with_class_shares(self, distributions: FloatArray, X: Any, known: Any = ()) -> FloatArray:
+        """Give rows without a cell, except the `known` ones, the class shares, with a warning."""
+        graph = self.maps.nodes is not None or "given" in self.maps.embeddings
+        if isinstance(X, Table) and not graph:
+            empty = X.empty_rows.copy()
+            empty[np.asarray(known, np.intp)] = False
+            if empty.any():
+                shares = np.bincount(self.codes, minlength=distributions.shape[1])
+                distributions[empty] = apply_factors(
+                    shares[None] / len(self.codes), self.process.factors
+                )
+                rows = f"{plural(int(empty.sum()), 'row')} without any cell"
+                warn_caller(f"the probabilities of {rows} are the class shares", ColumnWarning)
+        return distributions
 
     @cached_property
     def novelty(self) -> Novelty:
@@ -143,7 +161,7 @@ class GPModel:
             return np.column_stack([self.process.distributions(views), novelty.measures(views)])
 
         columns = self._of_views(both, X, edges)
-        return columns[:, :-1], columns[:, -1]
+        return self.with_class_shares(columns[:, :-1], X), columns[:, -1]
 
     def unsure(self, measures: FloatArray, level: float = 0.95) -> NDArray[np.bool_]:
         """Return whether rows with these measures of novelty fit no class, shape (q,)."""

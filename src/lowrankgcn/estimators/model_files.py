@@ -100,7 +100,8 @@ class SavedClassifier(Fit):
         self.check_new_rows()
         names, model = self.feature_names_in, self.model
         table = Table.read(X, "X")
-        if len(table.names) != self.n_features_in or names not in (None, table.names):
+        fits = len(table.names) == self.n_features_in and names in (None, table.names)
+        if self.columns is None and not fits:
             got = ", ".join(map(str, table.names))[:_LONGEST_TEXT]
             raise invalid("X", f"the columns {', '.join(names or ())}"[:_LONGEST_TEXT], got)
         rows = table if self.kind in ("table", "nodes") else table.as_matrix()

@@ -7,7 +7,8 @@ includes all labelled rows.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,16 +22,19 @@ from numpy.typing import NDArray
 
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
+from lowrankgcn.exceptions import ColumnWarning, warn_caller
 from lowrankgcn.gp.node_graph import carries_features
 from lowrankgcn.graphs import Graph
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
+from lowrankgcn.tables.column_choice import Columns, choose_columns
 
 NOT_BUILT_FROM_X = "new rows, but the graph was not built from X"
 # Attributes that files keep, without and with one entry for each row given to fit.
-_SAVED_RESULTS = {"timings_", "loss_curve_", "n_iter_"}
+_SAVED_RESULTS = {"columns_", "timings_", "loss_curve_", "n_iter_"}
 _SAVED_ROWS = {"label_distributions_", "unplaced_"}
 _LARGEST = 1e295
+_ADVICE = "to decide it yourself, convert columns to floats, dates or pandas' type category"
 
 Kind = Literal["points", "table", "nodes", "incidence", "affinities", "graph"]
 
@@ -53,6 +57,8 @@ class Rows:
         Their number of columns.
     names : tuple of str, or None
         Names of the columns; None without names.
+    columns : Columns or None
+        How columns of texts are read, and which columns are used; None if all are used as they are.
     """
 
     kind: Kind
@@ -61,6 +67,7 @@ class Rows:
     later: Kind
     n_columns: int
     names: tuple[str, ...] | None = None
+    columns: Columns | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -95,6 +102,12 @@ class Fit:
         kept = _SAVED_RESULTS | (_SAVED_ROWS if fitted_rows else set())
         results = {name: self.results[name] for name in sorted(kept & self.results.keys())}
         return replace(self, results=results)
+
+    @property
+    def columns(self) -> Columns | None:
+        """How columns of new rows are read; None if they are used as they are."""
+        columns: Columns | None = self.results.get("columns_")
+        return columns
 
     def check_new_rows(self) -> None:
         """Raise if only the fitted rows can be classified."""
@@ -167,6 +180,8 @@ def read_rows(
     estimator : classifier
         It is named in messages, and not changed.
     X : array, table of any kind, sparse array or Graph
+        Columns of tables are chosen and read as :func:`choose_columns` describes. An array of
+        numbers and a :class:`Table` are used as they are.
     graph : str or Graph
     numbers : {"points", "table"}
         Kind of tables without categories.
@@ -176,12 +191,17 @@ def read_rows(
     if isinstance(X, Graph):
         if graph not in ("auto", "precomputed"):
             raise invalid("X", "features, because graph is given", repr(X))
-        columns = X.row_columns
-        named = columns and all(isinstance(name, str) for name in columns)
-        names = tuple(map(str, columns)) if named else None
-        return Rows("graph", X, X.n_nodes, X.row_kind, len(columns), names)
-    if nw.dependencies.is_into_dataframe(X):
-        X = Table.read(X, "X")
+        every = X.row_columns
+        named = every and all(isinstance(name, str) for name in every)
+        names = tuple(map(str, every)) if named else None
+        return Rows("graph", X, X.n_nodes, X.row_kind, len(every), names)
+    holder = copy.copy(estimator)  # scikit-learn stores the columns as attributes
+    columns = None
+    if _may_hold_texts(X) and graph != "precomputed" and getattr(graph, "row_kind", "") != "table":
+        with suppress(ValueError):  # the validation below raises
+            table = check_rows(holder, X, "table", reset=True)
+            columns = _choose(table)
+            X = X if columns is None else columns.features(table)
     kind: Kind = numbers
     if numbers == "table" and isinstance(graph, Graph) and carries_features(graph):
         kind = "nodes"
@@ -193,12 +213,28 @@ def read_rows(
         kind = "table"
     elif numbers == "points" and (isinstance(graph, Graph) or graph == "auto"):
         kind = "points" if first_category(X) is None else "table"
-    holder = copy.copy(estimator)  # scikit-learn stores the columns as attributes
     sparse = kind == "points" and sp.issparse(X) and isinstance(graph, Graph)
-    data = check_rows(holder, X, "incidence" if sparse else kind, reset=True)
+    checked_by = holder if columns is None else copy.copy(estimator)
+    data = check_rows(checked_by, X, "incidence" if sparse else kind, reset=True)
     named = hasattr(holder, "feature_names_in_")
     names = tuple(map(str, holder.feature_names_in_)) if named else None
-    return Rows(kind, data, data.shape[0], kind, holder.n_features_in_, names)
+    return Rows(kind, data, data.shape[0], kind, holder.n_features_in_, names, columns)
+
+
+def _may_hold_texts(X: Any) -> bool:
+    frame = nw.dependencies.is_into_dataframe(X) or isinstance(X, (list, tuple, Mapping))
+    return frame or getattr(getattr(X, "dtype", None), "kind", "") in tuple("OUSTV")
+
+
+def _choose(table: Table) -> Columns | None:
+    """Choose columns, with a warning about guesses and identifiers; None if none is left."""
+    columns = choose_columns(table, None, allow_no_features=True, leave_out=("identifier",))
+    if not columns.used:
+        return None
+    if notes := [*columns.left_out_notes(["identifier"]), *columns.notes]:
+        texts = [re.sub(r" \(--.*\)$", "", note) for note in notes]  # options of commands
+        warn_caller("; ".join([*texts, _ADVICE]), ColumnWarning)
+    return columns
 
 
 def first_category(X: Any) -> str | None:
@@ -213,17 +249,42 @@ def first_category(X: Any) -> str | None:
     return None
 
 
-def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> Any:
-    """Validate rows of one kind; `reset` sets the column attributes of the estimator."""
+def check_rows(
+    estimator: Any, X: Any, kind: Kind, columns: Columns | None = None, *, reset: bool = False
+) -> Any:
+    """Validate rows of one kind.
+
+    Parameters
+    ----------
+    estimator : classifier
+    X : array, table of any kind or sparse array
+        Columns with names are matched by name.
+    kind : {"points", "table", "incidence", "affinities"}
+    columns : Columns, optional
+        How columns are read that are not in a :class:`Table` yet.
+    reset : bool
+        Whether to set the column attributes of the estimator.
+    """
     from sklearn.utils.validation import validate_data  # models of files predict without it
 
-    fewest = 2 if reset else 1
+    fewest, typed = 2 if reset else 1, isinstance(X, Table)
     if nw.dependencies.is_into_dataframe(X):
         X = Table.read(X, "X")
     elif np.ma.isMaskedArray(X):
         X = np.ma.filled(X.astype(object), np.nan)
-    if kind == "table" or (kind == "nodes" and not sp.issparse(X)):
-        table = Table.read(X, "X")
+    if columns is not None:
+        if not typed:
+            table = check_rows(estimator, X, "table")
+            names = getattr(estimator, "feature_names_in_", range(table.shape[1]))
+            X = columns.features(table if table.named else table.matched(names, names, "X"))
+        return X.as_matrix() if kind == "points" else X
+    as_table = kind == "table" or (kind == "nodes" and not sp.issparse(X))
+    if as_table:
+        X = Table.read(X, "X")
+    if isinstance(X, Table) and not reset:
+        X = _in_fitted_order(X, estimator)
+    if as_table:
+        table = X
         if len(table) < fewest:
             expected = f"at least {fewest} rows" if reset else "at least one row"
             raise invalid("X", expected, f"{len(table)} sample(s)")
@@ -231,7 +292,7 @@ def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> An
             got = f"0 feature(s) (shape={table.shape}) while a minimum of 1 is required."
             raise invalid("X", "at least one column", got)
         if reset:  # errors of X come before those of y
-            table = Table(dict(table.items()), len(table), table.named)
+            list(table.items())  # reads all columns
         header = np.empty((0, len(table.names)))
         header = pd.DataFrame(header, columns=list(table.names)) if table.named else header
         validate_data(estimator, header, reset=reset, skip_check_array=True)
@@ -263,6 +324,13 @@ def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> An
     if reset and kind == "affinities" and checked.shape[0] != checked.shape[1]:
         raise invalid("X", "a square matrix with graph='precomputed'", f"{checked.shape}")
     return checked
+
+
+def _in_fitted_order(table: Table, estimator: Any) -> Table:
+    """Return the columns in the order of those given to fit, if they have the same names."""
+    names = getattr(estimator, "feature_names_in_", ())
+    same = table.named and set(table.names) == set(names)
+    return table.matched(names, names, "X") if same else table
 
 
 def take(data: Any, index: Any) -> Any:

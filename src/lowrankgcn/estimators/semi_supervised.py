@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from html import escape
@@ -16,15 +17,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._format import percent
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.class_labels import Labels, known_labels, read_weights
+from lowrankgcn.estimators.class_labels import (
+    Labels,
+    known_labels,
+    labelled_cells,
+    read_weights,
+)
 from lowrankgcn.estimators.rows import Fit, Sample, check_rows
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.filters import Filter, Scaled
 from lowrankgcn.spectral.kernel import Kernel
+from lowrankgcn.tables.column_choice import Columns
 
 _MOST_NAMES = 10  # of classes, shown in a notebook
+_MOST_FRAMES = 10  # between a scorer and the classifier
 
 
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
@@ -38,6 +46,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     label_distributions_: FloatArray
     transduction_: NDArray[Any]
     timings_: dict[str, float]
+    columns_: Columns | None
     graph: Any
     _fit: Fit
     _model: Any  # classifies rows
@@ -55,7 +64,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             feature_names_in=sample.rows.names,
             model=model,
             fitted_only=fitted_only,
-            results=results,
+            results=results | {"columns_": sample.rows.columns},
         )
         self._restore(fit)
 
@@ -78,7 +87,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         if distributed_module(X):
             raise invalid("X", "rows in memory (load some by .compute())", "a Dask collection")
         self._fit.check_new_rows()
-        return check_rows(self, X, self._fit.kind)
+        return check_rows(self, X, self._fit.kind, self._fit.columns)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict class distributions, shape (q, C), in the order of ``classes_``.
@@ -98,6 +107,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             from X and cannot be extended to new rows, or the network is of full rank.
         """
         check_is_fitted(self)
+        _warn_of_unlabelled_scores()
         if (lazy := distributed_module(X)) is not None:
             return lazy.predict_proba(self, X)  # type: ignore[no-any-return]
         rows = self._new_rows(X)
@@ -157,6 +167,22 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         tags.input_tags.allow_nan = graph != "precomputed"
         tags.input_tags.sparse = graph in ("precomputed", "hypergraph")
         return tags
+
+
+def _warn_of_unlabelled_scores() -> None:
+    """Warn if a scorer of scikit-learn calls this with unlabelled rows, which it takes for a class.
+
+    Scorers do not pass the labels to the classifier, so they are looked up in the calling frame.
+    """
+    frame: Any = sys._getframe()
+    for _ in range(_MOST_FRAMES):
+        frame = frame and frame.f_back
+        if frame and frame.f_globals.get("__name__") == "sklearn.metrics._scorer":
+            y = frame.f_locals.get("y_true")
+            if y is not None and len(labelled_cells(y)[0]) < len(y):
+                advice = "use scoring=lowrankgcn.metrics.labelled_scorer(...) to ignore them"
+                warn_caller(f"the score counts unlabelled rows as a class; {advice}", UserWarning)
+                return
 
 
 def _summary(classifier: Any) -> str:

@@ -1,13 +1,13 @@
 """Tables in files.
 
 ``reading`` and ``writing`` keep every cell as spelled in the file; ``delimited`` (text) and
-``records`` (JSON and Excel) parse the formats. ``column_choice`` chooses the features, and
-``row_matching`` finds rows again after a table was edited.
+``records`` (JSON and Excel) parse the formats, and ``row_matching`` finds rows again after a table
+was edited. ``tables.column_choice`` chooses the features.
 """
 
-from lowrankgcn.files.column_choice import Columns, choose_columns, read_texts
 from lowrankgcn.files.reading import TableFile, read_file
 from lowrankgcn.files.writing import output_format, write_file
+from lowrankgcn.tables.column_choice import Columns, choose_columns, read_texts
 
 __all__ = [
     "Columns",

@@ -162,7 +162,7 @@ def parse_delimited(data: bytes, delimiter: str | None) -> tuple[Any, str]:
     """
     if first := _SEPARATOR.match(data):  # Excel's first line; a blank one keeps the line numbers
         delimiter, data = delimiter or first[1].decode(), b"\n" + data[first.end() :]
-    delimiter, names = _header(data, delimiter)
+    delimiter, names = read_header(data, delimiter)
     try:
         table = _texts(data, delimiter, names)
         if table.column_names != names:  # Arrow parses odd quotes in the header differently
@@ -191,7 +191,7 @@ def _texts(data: bytes, delimiter: str, names: list[str]) -> Any:
     )
 
 
-def _header(data: bytes, delimiter: str | None) -> tuple[str, list[str]]:
+def read_header(data: bytes, delimiter: str | None) -> tuple[str, list[str]]:
     """Return the delimiter that splits the header into most names, and the names.
 
     Delimiters that split the first row into as many cells come first.

@@ -17,20 +17,30 @@ import sys
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 
 from lowrankgcn._atomic import is_stream, replacing
+from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import invalid
-from lowrankgcn.files.delimited import COMPRESSIONS, open_packed, split_ending
+from lowrankgcn.files.delimited import (
+    COMPRESSIONS,
+    DELIMITERS,
+    open_packed,
+    read_header,
+    split_ending,
+)
 from lowrankgcn.files.reading import SUFFIXES, Format, TableFile
 from lowrankgcn.files.records import as_days, write_excel, write_json
 from lowrankgcn.tables import Cells
 from lowrankgcn.tables.texts import TextColumn
 
 _TEXT: tuple[Format, ...] = ("csv", "tsv", "jsonl", "json")
+_ROWS = 65_536  # written at a time
 _LONG_INTEGER = r"^\s*[+-]?[0-9]{16,}\s*$"  # floats have fewer digits
 
 
@@ -132,10 +142,7 @@ def _write(frame: pd.DataFrame, sink: Any, format: Format, like: TableFile | Non
         delimiter = "\t" if format == "tsv" else ";" if decimal == "," else ","
         if like is not None and like.format == format:
             delimiter = like.delimiter
-        # Python's writer leaves a carriage return without quotes, which would end the line.
-        quoting = csv.QUOTE_ALL if _has_returns(frame) else csv.QUOTE_MINIMAL
-        style: Any = {"decimal": decimal, "quoting": quoting, "lineterminator": "\n"}
-        frame.to_csv(sink, sep=delimiter, index=False, encoding="utf-8", **style)
+        _write_delimited(frame, sink, delimiter, decimal)
         return
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
     if like is not None and like.texts:
@@ -149,6 +156,51 @@ def _write(frame: pd.DataFrame, sink: Any, format: Format, like: TableFile | Non
         write_excel(table, sink)
     else:
         write_json(table, sink, lines=format == "jsonl")
+
+
+def _write_delimited(frame: pd.DataFrame, sink: Any, delimiter: str, decimal: str) -> None:
+    """Write what pandas writes, by Arrow where that makes no difference: it is much faster."""
+    style: Any = {"sep": delimiter, "decimal": decimal, "lineterminator": "\n", "index": False}
+    # Python's writer leaves a carriage return without quotes, which would end the line, and other
+    # delimiters, which may split the header into more names.
+    first = frame.head(1).to_csv(**style).encode("utf-8", "replace")
+    guess = None if delimiter in DELIMITERS else delimiter
+    unclear = read_header(first, guess)[1] != list(map(str, frame.columns)) or _has_returns(frame)
+    quoting = csv.QUOTE_ALL if unclear else csv.QUOTE_MINIMAL
+    style |= {"encoding": "utf-8", "quoting": quoting}
+    # Python's writer quotes the empty cells of a single column.
+    if unclear or frame.shape[1] < 2 or not all(map(_is_plain, frame.dtypes)):
+        frame.to_csv(sink, **style)
+        return
+    frame.head(0).to_csv(sink, **style)
+    options = arrow_csv.WriteOptions(
+        include_header=False, delimiter=delimiter, quoting_style="none"
+    )
+    for start, stop in chunks(len(frame), _ROWS):
+        part, lines = frame.iloc[start:stop], io.BytesIO()
+        texts = [_as_written(column, decimal) for _, column in part.items()]
+        try:
+            arrow_csv.write_csv(pa.table(texts, list(map(str, range(len(texts))))), lines, options)
+            sink.write(lines.getbuffer())
+        except pa.ArrowInvalid:  # a cell needs quotes
+            part.to_csv(sink, header=False, **style)
+
+
+def _is_plain(dtype: Any) -> bool:
+    """Return whether Arrow writes a column of this type like pandas, see :func:`_as_written`."""
+    if isinstance(dtype, pd.ArrowDtype):
+        kind = dtype.pyarrow_dtype
+        texts = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        return bool(texts or pa.types.is_integer(kind))
+    return isinstance(dtype, np.dtype) and (dtype == np.float64 or dtype.kind in "iu")
+
+
+def _as_written(column: pd.Series, decimal: str) -> Any:
+    """Return a column for Arrow, which would write 1.0 as 1."""
+    if column.dtype != np.float64:
+        return pa.array(column)
+    texts = (None if number != number else repr(number) for number in column.tolist())
+    return pa.array([text and text.replace(".", decimal) for text in texts], pa.string())
 
 
 def _has_returns(frame: pd.DataFrame) -> bool:

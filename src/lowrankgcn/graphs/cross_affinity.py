@@ -338,8 +338,9 @@ class _SparseCross(CrossAffinity):
 
     def product(self, X: Any, Q: FloatArray) -> FloatArray:
         """Return a(x) Q for all rows x of X, shape (q, c)."""
-        sums = self._weights(X) @ np.column_stack([Q, self._column_weights])
-        return normalised(sums[:, :-1], sums[:, -1], self.loop_weight)
+        weights = self._weights(X)  # two products: Q is large, and joining both would copy it
+        degrees = (weights @ self._column_weights[:, None])[:, 0]
+        return normalised(weights @ Q, degrees, self.loop_weight)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -424,7 +425,7 @@ class NeighbourCross(_SparseCross):
 
     Notes
     -----
-    About O(q k log n) in up to three dimensions; otherwise O(q n) up to 20 000 points and O(q √n)
+    About O(q k log n) in up to three dimensions; otherwise O(q n) up to 10 000 points and O(q √n)
     beyond. Stores all n points.
     """
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Literal, final
+from typing import Annotated, Any, Literal, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from lowrankgcn._codec import saved
 from lowrankgcn._validation import set_fields
 from lowrankgcn.graphs.matrices import magnitude, read_only
-from lowrankgcn.graphs.search import NeighbourSearch
+from lowrankgcn.graphs.search import EXACT_FOR_NEW_ROWS, NeighbourSearch
 from lowrankgcn.operators import FloatArray
 
 NeighbourWeights = Literal["self-tuning", "binary"]
@@ -54,9 +54,10 @@ class NearestNeighbours:
     least_scale : float
         Least distance s, of new points too.
     recall : float
-        Share of the nearest neighbours that the search finds, measured in a sample; 1 if exact.
+        Share of the nearest neighbours of the points that were found, measured in a sample; 1 if
+        exact.
     probes, seed : int
-        Arguments of the search for neighbours.
+        Arguments of the search for the neighbours of new points, beyond 10,000 points in lists.
     """
 
     points: Annotated[FloatArray, "n d"]
@@ -89,6 +90,9 @@ class NearestNeighbours:
         distances, neighbours = search.query(scaled, np.arange(len(scaled)))
         least = least_scale * float(distances[:, -1].mean())
         scales = read_only(np.maximum(distances[:, -1], least))
+        if not search.probes and len(scaled) > EXACT_FOR_NEW_ROWS:
+            options: Any = {"seed": seed, "most_exact": EXACT_FOR_NEW_ROWS}
+            search, _ = NeighbourSearch.tuned(scaled, count, **options)
         near = cls(scaled, exponent, count, weights, scales, least, recall, search.probes, seed)
         set_fields(near, _search=search)  # built already
         return near, near._matrix(distances, neighbours, scales)

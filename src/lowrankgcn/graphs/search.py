@@ -31,6 +31,10 @@ Index = NDArray[np.intp]
 _TREE_DIMENSION = 3
 _TREE_ROWS = 1024  # rows per chunk that are searched in the tree
 _EXACT = 20_000  # up to this number of points all distances are computed
+# The same for new rows, of which there may be many more. Measured on four tables of 20,000 points,
+# one of them real: lists change the accuracy of the Gaussian process by 0.12 points at most, and
+# its distributions by a total variation of 0.012 in the mean.
+EXACT_FOR_NEW_ROWS = 10_000
 _PROBES = 12  # lists searched at first
 _LEAST_RECALL = 0.9
 _LARGEST_PROBED_SHARE = 1 / 8  # of the lists; beyond, computing all distances is faster
@@ -87,15 +91,19 @@ class NeighbourSearch:
         self._index = self._build_index(seed) if dimension > _TREE_DIMENSION else None
 
     @classmethod
-    def tuned(cls, points: FloatArray, count: int, *, seed: int) -> tuple[NeighbourSearch, float]:
+    def tuned(
+        cls, points: FloatArray, count: int, *, seed: int, most_exact: int | None = None
+    ) -> tuple[NeighbourSearch, float]:
         """Return a search that finds at least 0.9 of the neighbours, and the share it finds.
 
-        The share is measured for 200 of the points, and it is 1 for an exact search.
+        The share is measured for 200 of the points, and it is 1 for an exact search, as of up to
+        `most_exact` points, 20,000 by default.
         """
+        most_exact = _EXACT if most_exact is None else most_exact
         exact = cls(points, count, probes=0, seed=seed)
         most = exact._lists * _LARGEST_PROBED_SHARE
         probes = max(_PROBES, 2 * _PROBES * count // exact._lists)
-        if exact._index is None or len(exact._points) <= _EXACT or probes > most:
+        if exact._index is None or len(exact._points) <= most_exact or probes > most:
             return exact, 1.0
         sample = np.sort(np.random.default_rng(seed).choice(len(points), _SAMPLE, replace=False))
         farthest = exact.query(points[sample], sample)[0][:, -1:]

@@ -13,6 +13,7 @@ That is a small system of equations and one product with the rows.
 from __future__ import annotations
 
 import copy
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, final
@@ -23,6 +24,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn.estimators.class_labels import read_labels
+from lowrankgcn.estimators.evidence import share_interval
 from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.estimators.gp_fitting import prepare_rows
 from lowrankgcn.estimators.parameters import GPParameters, checked
@@ -39,6 +41,8 @@ from lowrankgcn.tables import Table
 _SUGGESTED = 10
 _MOST_LABELS = 1500  # of an immediate update
 _NEIGHBOURS, _REASONS = 5, 3
+_FEWEST_AUDITED = 8  # random rows of an estimate of the accuracy
+_FEWEST_OF_A_CLASS = 2  # the only label of a class is always wrong when it is left out
 
 Floats = NDArray[np.floating[Any]]
 
@@ -58,7 +62,7 @@ class Answer:
     suggestions : list of int
         Rows to label next, the most useful first.
     accuracy : dict from str to float, or None
-        None if it is not known yet.
+        Estimate from rows that were drawn at random; None with too few labels.
     classifier : SpectralGPClassifier or None
         The last fitted one; None before the first.
     """
@@ -111,8 +115,16 @@ class Engine:
         nobody = np.zeros(0, np.intp)
         self._unfitted = unfitted_process(self.prepared.views, nobody, self.prepared.seed)
 
-    def settle(self, labels: NDArray[Any]) -> Answer:
-        """Return the answer that a fit to these labels gives."""
+    def settle(self, labels: NDArray[Any], audited: Collection[int] = ()) -> Answer:
+        """Return the answer that a fit to these labels gives.
+
+        Parameters
+        ----------
+        labels : (n,) object array
+        audited : collection of int
+            Rows that were drawn at random. Suggested rows are harder than others, so the accuracy
+            is estimated from these alone.
+        """
         known = labels != None  # noqa: E711
         sample, free = self.prepared.sample.index, ~known[self.prepared.sample.index]
         count = min(_SUGGESTED, int(free.sum()))
@@ -125,13 +137,12 @@ class Engine:
             return Answer(labels, suggestions=tuple(sample[first].tolist()))
         with single_threaded_blas_if_small(self._n):
             fitted = copy.copy(self._classifier)._fit_labels(self.prepared, read_labels(labels))
-        value, (low, high) = fitted.loo_accuracy_, fitted.loo_interval_
         return Answer(
             labels,
             tuple(fitted.classes_.tolist()),
             fitted.label_distributions_,
             tuple(fitted.suggest(count).tolist()) if count else (),
-            {"value": value, "low": low, "high": high} if fitted.evidence_.is_known else None,
+            _audited_accuracy(fitted, audited),
             fitted,
         )
 
@@ -240,3 +251,16 @@ class Engine:
             for part in one.contributions[:_REASONS]
         ]
         return pair[1], parts
+
+
+def _audited_accuracy(
+    fitted: SpectralGPClassifier, audited: Collection[int]
+) -> dict[str, float] | None:
+    """Return the leave-one-out accuracy of audited rows and its 90 % interval, if they suffice."""
+    every = fitted.evidence_
+    kept = np.isin(fitted._model.labelled, list(audited))
+    if kept.sum() < _FEWEST_AUDITED or np.bincount(every.codes).min() < _FEWEST_OF_A_CLASS:
+        return None
+    value = float((every.predicted == every.codes)[kept].mean())
+    low, high = share_interval(value, int(kept.sum()))
+    return {"value": value, "low": low, "high": high}

@@ -4,13 +4,13 @@
 >>> frame = pd.DataFrame({"width": ["0.2", "1.4", "2.0"], "species": [None] * 3})
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     journal = Journal(Path(folder) / "iris.csv.labels.jsonl", "species", frame)
-...     journal.append([(0, "setosa"), (2, "setosa")])
-...     journal.append([(2, None)])
+...     journal.append(Step([(0, "setosa"), (2, "setosa")]))
+...     journal.append(Step([(2, None)]))
 ...     print(journal.path.read_text(), end="")
-...     journal.read()
-{"row": 1, "species": "setosa", "cells": "36446ca6a5a2"}
-{"row": 3, "species": "setosa", "cells": "7d3aa6f70b22", "joined": true}
-{"row": 3, "species": null, "cells": "7d3aa6f70b22", "removed": true}
+...     [step.changes for step in journal.read()]
+{"row": 1, "species": "setosa", "cells": "36446ca6a5a2", "columns": "glUMNkRspqWi"}
+{"row": 3, "species": "setosa", "cells": "7d3aa6f70b22", "columns": "glUMfTqm9wsi", "joined": true}
+{"row": 3, "species": null, "cells": "7d3aa6f70b22", "columns": "glUMfTqm9wsi", "removed": true}
 [[(0, 'setosa'), (2, 'setosa')], [(2, None)]]
 """
 
@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, final
+from typing import Any, BinaryIO, Literal, NamedTuple, final
 
 import pandas as pd
 
+from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files.row_matching import RowMatcher, free_name
 
 try:
@@ -32,7 +32,25 @@ try:
 except ImportError:  # Windows: another writer is noticed when the file has grown
     fcntl = None  # type: ignore[assignment]
 
+Kind = Literal["label", "undo", "redo"]
 Change = tuple[int, str | None]  # a row and its new label, None to remove it
+_LISTED = 5  # numbers of lines in a note
+
+
+class Step(NamedTuple):
+    """Changes that are made, undone and redone together.
+
+    Attributes
+    ----------
+    changes : list of (row, label)
+    kind : "label", "undo" or "redo"
+    audited : bool
+        Whether the row was drawn at random, to measure the accuracy.
+    """
+
+    changes: list[Change]
+    kind: Kind = "label"
+    audited: bool = False
 
 
 @final
@@ -46,81 +64,115 @@ class Journal:
         Column of the classes.
     frame : DataFrame
         The table. Keys of the journal are not names of its columns.
+    key, by_position
+        How rows are found again, see :class:`RowMatcher`.
 
     Attributes
     ----------
     notes : list of str
-        What the user should know about rows that were moved or changed since their label.
+        What the user should know: lines that were skipped, rows that were moved or changed since.
     """
 
-    def __init__(self, path: Path, target: str, frame: pd.DataFrame) -> None:
+    def __init__(
+        self,
+        path: Path,
+        target: str,
+        frame: pd.DataFrame,
+        *,
+        key: str | None = None,
+        by_position: bool = False,
+    ) -> None:
         self.path, self.notes = path, list[str]()
-        self._target, self._n_rows, self._rows = target, len(frame), RowMatcher(frame, target)
+        self._target, self._n_rows = target, len(frame)
+        self._rows = RowMatcher(frame, target, key=key, by_position=by_position)
         names = {target, *frame.columns}
-        keys = ("row", "cells", "joined", "removed")
-        self._row, self._cells, self._joined, self._removed = (free_name(k, names) for k in keys)
+        keys = ("row", "cells", "columns", "joined", "removed", "step", "audited")
+        self._keys = {key: free_name(key, names) for key in keys}
         self._file: BinaryIO | None = None
         self._end = 0  # of what this process has read and written
 
-    def read(self) -> list[list[Change]]:
-        """Return all changes in order; rows that were labelled together are one list.
+    def read(self) -> list[Step]:
+        """Return all steps in order.
 
         A last line without its end was never confirmed: the process was killed while it wrote the
-        line. It is removed from the file.
+        line. It is removed from the file. Other lines that are not labels are kept and skipped.
 
         Raises
         ------
         ValueError
-            If a line is not a label of a row; the message names it. If another process writes to
-            the file.
+            If no line is a label of a row; the message names the first. If labels do not match the
+            rows, or another process writes to the file.
         """
         if not self.path.exists():
             return []
         file = self._open()
         file.seek(0)
         *lines, last = file.read().split(b"\n")
-        entries = [self._entry(line, k) for k, line in enumerate(lines, 1) if line.strip()]
-        try:
-            if last:
-                entries.append(self._entry(last, len(lines) + 1))
-                file.write(b"\n")  # some editors leave it out
-        except ValueError:
-            begin = f'{{"{self._row}": '.encode()
-            if not (last.startswith(begin) or begin.startswith(last)):
-                raise
+        begin = f'{{"{self._keys["row"]}": '.encode()
+        broken = self._entry(last) is None and (last.startswith(begin) or begin.startswith(last))
+        lines += [] if broken else [last]
+        numbered = {k: self._entry(line) for k, line in enumerate(lines, 1) if line.strip()}
+        entries = [entry for entry in numbered.values() if entry is not None]
+        wrong = [k for k, entry in numbered.items() if entry is None]
+        expected = f"{self._keys['row']!r} from 1 to {self._n_rows} and a text {self._target!r}"
+        if wrong and not entries:
+            advice = "correct the line, or move the file away to start anew"
+            raise ValueError(f"{self.path}: line {wrong[0]}: expected {expected}; {advice}")
+        if broken:
             file.truncate(os.path.getsize(self.path) - len(last))
+        else:  # some editors leave out the end of the last line
+            file.write(b"\n")
         self._end = os.path.getsize(self.path)
-        rows = [entry[self._row] - 1 for entry in entries]
-        places, notes = self._rows.find(rows, [entry.get(self._cells) for entry in entries])
+        rows = [entry["row"] - 1 for entry in entries]
+        marks = ([entry[key] for entry in entries] for key in ("cells", "columns"))
+        with prefix_errors(str(self.path)):
+            places, notes = self._rows.find(rows, *marks)
+        if wrong:
+            listed = ", ".join(map(str, wrong[:_LISTED])) + (", …" if len(wrong) > _LISTED else "")
+            notes.append(f"lines that are skipped, expected {expected}: {listed}")
         self.notes = [f"{self.path.name}: {note}" for note in notes]
-        changes: list[list[Change]] = []
+        steps: list[Step] = []
         for row, entry in zip(places, entries, strict=True):
-            if entry.get(self._joined) is not True or not changes:
-                changes.append([])
+            if entry["joined"] is not True or not steps:
+                kinds: dict[Any, Kind] = {"undo": "undo", "redo": "redo"}
+                kind = kinds.get(str(entry["step"]), "label")
+                steps.append(Step([], kind, entry["audited"] is True))
             if row is not None:
-                changes[-1].append((row, entry[self._target]))
-        return [group for group in changes if group]
+                steps[-1].changes.append((row, entry["name"]))
+        return [step for step in steps if step.changes]
 
-    def _entry(self, line: bytes, number: int) -> dict[str, Any]:
-        with suppress(ValueError, KeyError, TypeError):
-            entry: dict[str, Any] = json.loads(line)
-            row, name, mark = entry[self._row], entry[self._target], entry.get(self._cells)
-            labelled = name.strip() if isinstance(name, str) else entry.get(self._removed) is True
+    def _entry(self, line: bytes) -> dict[str, Any] | None:
+        """Return the values of a line by the usual names of their keys; None if it is no label."""
+        with suppress(ValueError, KeyError, AttributeError, RecursionError):
+            content = json.loads(line)
+            entry = {key: content.get(name) for key, name in self._keys.items()}
+            row, mark, name = entry["row"], entry["cells"], content[self._target]
+            if not isinstance(entry["columns"], str | None):
+                return None
             most = self._n_rows if mark is None else 2**53
+            if isinstance(name, str):
+                labelled = bool(name.strip()) and bool(name.encode())  # no half of a character
+            else:
+                labelled = name is None and entry["removed"] is True
             if type(row) is int and 1 <= row <= most and labelled and isinstance(mark, str | None):
-                return entry
-        expected = f"{self._row!r} from 1 to {self._n_rows} and a text {self._target!r}"
-        advice = "correct the line, or move the file away to start anew"
-        raise ValueError(f"{self.path}: line {number}: expected {expected}; {advice}")
+                return entry | {"name": name}
+        return None
 
-    def append(self, changes: Iterable[Change]) -> None:
-        """Write changes and wait until they are on the disk; nothing is written on failure."""
-        rows, names = zip(*changes, strict=True)
+    def append(self, step: Step) -> None:
+        """Write a step and wait until it is on the disk; nothing is written on failure."""
+        rows, names = zip(*step.changes, strict=True)
         data = bytearray()
-        for row, name, mark in zip(rows, names, self._rows.hashes(rows), strict=True):
-            entry = {self._row: row + 1, self._target: name, self._cells: mark}
-            entry |= {self._joined: True} if data else {}
-            entry |= {self._removed: True} if name is None else {}
+        marks = zip(self._rows.hashes(rows), self._rows.column_hashes(rows), strict=True)
+        for row, name, (cells, columns) in zip(rows, names, marks, strict=True):
+            flags: dict[str, Any] = {
+                "columns": columns,
+                "joined": bool(data),
+                "removed": name is None,
+                "step": step.kind != "label" and step.kind,
+                "audited": step.audited,
+            }
+            entry = {self._keys["row"]: row + 1, self._target: name, self._keys["cells"]: cells}
+            entry |= {self._keys[key]: value for key, value in flags.items() if value}
             data += json.dumps(entry, ensure_ascii=False).encode() + b"\n"
         if self._file is not None and not self.path.exists():
             # Somebody has deleted the journal: what it contained can still be read.

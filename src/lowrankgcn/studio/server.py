@@ -110,6 +110,7 @@ def make_app(view: View, token: str, port: int) -> Guard:
         ("GET", "predictions", lambda query: session.state.packed()),
         ("GET", "rows", rows),
         ("GET", "row/{row:int}", lambda query: view.row(query["row"])),
+        ("GET", "reasons/{row:int}", lambda query: view.reasons(query["row"])),
         ("GET", "search", lambda query: view.search(query.get("text", ""))),
         ("POST", "label", label),
         ("POST", "undo", lambda body: {"version": session.undo()}),

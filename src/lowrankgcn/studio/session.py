@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.studio.engine import Answer, Engine
-from lowrankgcn.studio.journal import Change, Journal
+from lowrankgcn.studio.journal import Change, Journal, Step
 
 NO_CLASS = 65535
 _MOST_CLASSES = 1000
 _LONGEST_NAME = 1000
+_SUGGESTED = 10
+_AUDIT_EVERY = 4  # one of so many suggestions is a random row, from which accuracy is estimated
 
 
 @final
@@ -47,6 +49,12 @@ class State:
         Why the last answer could not be computed.
     undo, redo : bool
         Whether there is something to undo or redo.
+    order : (n,) int array
+        All rows in random order. The first ones without a label are suggested now and then.
+    audited : frozenset of int
+        Rows that were labelled because of that order.
+    pause : int
+        Steps since the last audited one.
     """
 
     labels: NDArray[np.int32]
@@ -61,6 +69,9 @@ class State:
     message: str | None = None
     undo: bool = False
     redo: bool = False
+    order: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))
+    audited: frozenset[int] = frozenset()
+    pause: int = 0
 
     @classmethod
     def first(cls, names: Sequence[str | None], classes: Iterable[str]) -> State:
@@ -69,7 +80,8 @@ class State:
         codes: dict[str | None, int] = {name: code for code, name in enumerate(classes)}
         labels = np.array([codes.get(name, -1) for name in names], np.int32)
         unanswered = Answer(np.full(len(labels), None))
-        return cls(labels, classes, unanswered, unanswered)
+        order = np.random.default_rng(0).permutation(len(labels))
+        return cls(labels, classes, unanswered, unanswered, order=order)
 
     def labelled(self, changes: Iterable[Change]) -> State:
         """Change labels."""
@@ -145,6 +157,25 @@ class State:
         top = 0.0 if shares is None else shares.max(axis=1)
         return np.where(self.labels >= 0, 1.0, np.where(self.predicted >= 0, top, 0.0))
 
+    @cached_property
+    def audits(self) -> list[int]:
+        """The next rows to label that are drawn at random from those without a label."""
+        known = int((self.labels >= 0).sum())
+        some = self.order[: known + _SUGGESTED]
+        return list(some[self.labels[some] < 0][: _SUGGESTED // _AUDIT_EVERY + 1].tolist())
+
+    def suggestions(self) -> list[int]:
+        """Return the rows to label next; every fourth one is drawn at random."""
+        rows = [
+            row
+            for row in self.answer.suggestions
+            if self.labels[row] < 0 and row not in self.audits
+        ]
+        first = max(0, _AUDIT_EVERY - 1 - self.pause)
+        for k, row in enumerate(self.audits):
+            rows.insert(first + k * _AUDIT_EVERY, row)
+        return rows[:_SUGGESTED]
+
     def describe(self) -> dict[str, Any]:
         """Return the state without its rows."""
         known, size = self.labels >= 0, len(self.classes)
@@ -161,7 +192,9 @@ class State:
             "classes": [{"name": c, "labelled": m, "predicted": n} for c, m, n in counts],
             "labelled": int(known.sum()),
             "accuracy": self.answer.accuracy,
-            "suggestions": [row for row in self.answer.suggestions if self.labels[row] < 0],
+            "audited": int(known[list(self.audited)].sum()),
+            "suggestions": self.suggestions(),
+            "random": self.audits,
         }
 
     def packed(self) -> bytes:
@@ -195,20 +228,23 @@ class Session:
     def __init__(self, labels: Sequence[str | None], journal: Journal, engine: Engine) -> None:
         self._journal = journal
         self._changed = threading.Condition()
-        self._undo: list[list[Change]] = []
-        self._redo: list[list[Change]] = []
+        self._undo: list[Step] = []  # the way back of each step
+        self._redo: list[Step] = []
         names, classes = list(labels), sorted({name for name in labels if name is not None})
-        for changes in journal.read():
-            self._undo.append([(row, names[row]) for row, _ in changes])
-            for row, name in changes:
+        audited = set[int]()
+        for step in journal.read():
+            audited |= {row for row, _ in step.changes if step.audited}
+            self._remember(step, [(row, names[row]) for row, _ in step.changes])
+            for row, name in step.changes:
                 names[row] = name
                 classes += [] if name is None else [name]
         self.notes = journal.notes
+        state = State.first(names, dict.fromkeys(classes))
         with self._changed:
-            self._publish(State.first(names, dict.fromkeys(classes)))
+            self._publish(replace(state, audited=frozenset(audited)))
         for steps in (
             (State.needs_update, lambda s: engine.update(s.base, s.names()), State.updated),
-            (State.needs_fit, lambda s: engine.settle(s.names()), State.settled),
+            (State.needs_fit, lambda s: engine.settle(s.names(), s.audited), State.settled),
         ):
             threading.Thread(target=self._answer, args=steps, daemon=True, name="studio").start()
 
@@ -231,40 +267,54 @@ class Session:
                 name = _checked_name(name)  # classes of the table have any name
                 if len({*self.state.classes, name}) > _MOST_CLASSES:
                     raise invalid("class", f"at most {_MOST_CLASSES} classes", "one more")
-            state = self._record([(row, name) for row in dict.fromkeys(rows)], self._undo)
-            if state is not self.state:
-                self._redo.clear()
-            return self._publish(state)
+            changes = [(row, name) for row in dict.fromkeys(rows)]
+            drawn = name is not None and len(changes) == 1 and changes[0][0] in self.state.audits
+            return self._record(Step(changes, audited=drawn))
 
     def undo(self) -> int:
         """Take back the last change; return the new version."""
-        return self._step(self._undo, self._redo)
+        return self._step("undo", self._undo)
 
     def redo(self) -> int:
         """Repeat the change that was taken back last; return the new version."""
-        return self._step(self._redo, self._undo)
+        return self._step("redo", self._redo)
 
-    def _step(self, source: list[list[Change]], target: list[list[Change]]) -> int:
+    def _step(self, kind: Literal["undo", "redo"], history: list[Step]) -> int:
         with self._changed:
-            if not source:
+            if not history:
                 return self.state.version
-            state = self._record(source[-1], target)
-            source.pop()
-            return self._publish(state)
+            return self._record(Step(history[-1].changes, kind))
 
-    def _record(self, changes: list[Change], history: list[list[Change]]) -> State:
-        """Write changes to the journal, keep the way back in a history; return the new state."""
-        names = {row: self.state.name(self.state.labels[row]) for row, _ in changes}
-        changes = [(row, name) for row, name in changes if names[row] != name]
-        if not changes:
-            return self.state
-        self._journal.append(changes)
-        history.append([(row, names[row]) for row, _ in changes])
-        return self.state.labelled(changes)
+    def _record(self, step: Step) -> int:
+        """Write a step to the journal and show its state; return the version."""
+        names = {row: self.state.name(self.state.labels[row]) for row, _ in step.changes}
+        step = step._replace(changes=[(r, name) for r, name in step.changes if names[r] != name])
+        if not step.changes:
+            return self.state.version
+        self._journal.append(step)
+        self._remember(step, [(row, names[row]) for row, _ in step.changes])
+        state = self.state.labelled(step.changes)
+        if step.audited:
+            state = replace(state, audited=state.audited | {row for row, _ in step.changes})
+        return self._publish(state)
+
+    def _remember(self, step: Step, back: list[Change]) -> None:
+        """Keep the way back of a step; a journal may have lost the step that is undone."""
+        source, target = self._undo, self._redo
+        if step.kind == "redo":
+            source, target = target, source
+        if step.kind == "label" or not source:
+            self._undo.append(step._replace(changes=back))
+            self._redo.clear()
+        else:
+            target.append(source.pop()._replace(changes=back))
 
     def _publish(self, state: State) -> int:
         """Show a state; return its version."""
-        self.state = replace(state, undo=bool(self._undo), redo=bool(self._redo))
+        steps = reversed(self._undo)
+        pause = next((k for k, step in enumerate(steps) if step.audited), len(self._undo))
+        undo, redo = bool(self._undo), bool(self._redo)
+        self.state = replace(state, undo=undo, redo=redo, pause=pause)
         self._changed.notify_all()
         return state.version
 

@@ -88,17 +88,21 @@ class View:
         return self._positions.result().astype("<f4").tobytes()
 
     def row(self, row: int) -> dict[str, Any]:
-        """Return cells, label, probabilities, reasons and labelled neighbours of a row."""
-        if not 0 <= row < self._n:
-            raise invalid("row", f"a row from 0 to {self._n - 1}", row)
+        """Return cells, label and probabilities of a row."""
         state = self.session.state
-        (cells,) = self._texts([row], _LONG)
-        against, reasons = self._engine.explain(state.answer, row) or (None, [])
+        (cells,) = self._texts([self._checked(row)], _LONG)
         return {
             "row": row,
             "cells": list(zip(self._names, cells, strict=True)),
             "label": state.name(state.labels[row]),
             "probabilities": state.shares(row),
+        }
+
+    def reasons(self, row: int) -> dict[str, Any]:
+        """Return reasons for the class of a row, and its labelled neighbours; this takes longer."""
+        state = self.session.state
+        against, reasons = self._engine.explain(state.answer, self._checked(row)) or (None, [])
+        return {
             "reasons": reasons,
             "against": against,
             "neighbours": [
@@ -106,6 +110,11 @@ class View:
                 for near, alike in self._engine.neighbours(state.answer, row)
             ],
         }
+
+    def _checked(self, row: int) -> int:
+        if not 0 <= row < self._n:
+            raise invalid("row", f"a row from 0 to {self._n - 1}", row)
+        return row
 
     def rows(
         self, sort: str, descending: bool, offset: int, count: int, search: str

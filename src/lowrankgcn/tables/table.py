@@ -36,6 +36,8 @@ class Table:
     n_rows : int
     named : bool
         Whether the columns have names.
+    empty : (n,) bool array, optional
+        Rows without a cell; by default those whose cells are all missing.
 
     Attributes
     ----------
@@ -57,12 +59,16 @@ class Table:
     """
 
     def __init__(
-        self, columns: Mapping[Any, Cells | Callable[[], Cells]], n_rows: int, named: bool = True
+        self,
+        columns: Mapping[Any, Cells | Callable[[], Cells]],
+        n_rows: int,
+        named: bool = True,
+        empty: NDArray[np.bool_] | None = None,
     ) -> None:
         self._columns = dict(columns)
         self._locks = {name: Lock() for name in columns}
         self.names: tuple[Name, ...] = tuple(columns)
-        self.n_rows, self.named = n_rows, named
+        self.n_rows, self.named, self._empty = n_rows, named, empty
 
     @classmethod
     def read(cls, frame: Any, argument: str = "frame") -> Table:
@@ -87,7 +93,7 @@ class Table:
         return cls(cells, n_rows, named)
 
     def __reduce__(self) -> Any:
-        return Table, (dict(self.items()), self.n_rows, self.named)
+        return Table, (dict(self.items()), self.n_rows, self.named, self._empty)
 
     def __len__(self) -> int:
         return self.n_rows
@@ -111,7 +117,16 @@ class Table:
         """Return some rows, by an index array or a slice."""
         n_rows = len(range(self.n_rows)[rows] if isinstance(rows, slice) else rows)
         columns = {name: lambda name=name: self[name].take(rows) for name in self.names}
-        return Table(columns, n_rows, self.named)
+        empty = None if self._empty is None else self._empty[rows]
+        return Table(columns, n_rows, self.named, empty)
+
+    @property
+    def empty_rows(self) -> NDArray[np.bool_]:
+        """Whether the rows have no cell that is present, shape (n,)."""
+        empty = np.ones(self.n_rows, bool) if self._empty is None else self._empty
+        for _, cells in self.items() if self._empty is None else ():
+            empty &= cells.missing
+        return empty
 
     def matched(self, names: Sequence[Name], used: Sequence[Name], argument: str) -> Table:
         """Return the columns `used` of a table with the columns `names`.
@@ -127,7 +142,7 @@ class Table:
             expected = f"column {', '.join(map(repr, absent))}"
             raise invalid(argument, expected, f"columns {list(column_of)}")
         columns = {name: partial(self.__getitem__, column_of[name]) for name in used}
-        return Table(columns, self.n_rows)
+        return Table(columns, self.n_rows, empty=self._empty)
 
     def as_matrix(self) -> NDArray[np.float64]:
         """Return the numbers of all columns, NaN where missing, shape (n, p).

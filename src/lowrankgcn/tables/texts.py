@@ -35,7 +35,7 @@ from lowrankgcn.tables.cells import Cells, ColumnKind, lower_boolean, spell
 DateOrder = Literal["day first", "month first"]
 
 #: Texts that mean a missing cell in a column whose other cells are numbers or dates.
-MISSING_TEXTS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
+MISSING_TEXTS = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
 
 _CODE = r"^[^0-9.,]*0[0-9]"  # leading zeros: codes, not numbers
 _BLANK = "[ \u00a0\u2009\u202f]"  # also no-break, thin and narrow ones
@@ -135,13 +135,13 @@ class TextColumn:
         """What the column holds.
 
         Texts are numbers if all of them parse as numbers, none with a leading zero, dates if all
-        are dates (see :func:`parse_dates`), and categories otherwise. An empty column holds
-        categories. Numbers may have thousands separators, and a percent sign or the sign of one
-        currency, which are ignored. Durations are numbers.
+        are dates (see :func:`parse_dates`), and categories otherwise. An empty column and one of
+        pandas' type category hold categories. Numbers may have thousands separators, and a percent
+        sign or the sign of one currency, which are ignored. Durations are numbers.
         """
         if self.cells.kind != "category":
             return "date" if self.cells.unit == "datetime" else "number"
-        if self._texts.null_count == len(self._texts):
+        if self.cells.ordered or self._texts.null_count == len(self._texts):
             return "category"
         codes = pc.any(pc.match_substring_regex(self._texts, _CODE)).as_py()
         if self.numbers.style != "mixed" and not codes:
@@ -235,10 +235,13 @@ class TextColumn:
         return replace(self._at_codes(times, expected, column.parsed("date")[2]), unit="datetime")
 
     def as_categories(self) -> Cells:
-        """Return the cells as categories, sorted by their text; "True" is "true"."""
+        """Return the cells as categories, sorted by their text if they have no order.
+
+        "True" is "true".
+        """
         cells = self.cells.as_categories()
         texts = np.array([lower_boolean(text) for text in spelled(cells)], dtype=object)
-        places, distinct = pd.factorize(texts, sort=True)
+        places, distinct = pd.factorize(texts, sort=not cells.ordered)
         codes = np.append(places, -1)[cells.codes]
         return Cells(cells.missing, codes=codes, values=distinct.tolist(), ordered=True)
 

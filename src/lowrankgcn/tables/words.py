@@ -33,9 +33,9 @@ _LARGEST_SHARE = 0.5  # words in more of the rows do not tell them apart
 
 
 def is_free_text(cells: Cells) -> bool:
-    """Return whether categories are texts of several words, most of them different."""
+    """Return whether texts without an order have several words and are mostly different."""
     present = int((~cells.missing).sum())
-    if cells.numbers is not None or len(cells.values) <= _LEAST_SHARE * present:
+    if cells.numbers is not None or cells.ordered or len(cells.values) <= _LEAST_SHARE * present:
         return False
     gaps = pc.count_substring_regex(
         pc.utf8_trim_whitespace(pa.array(map(str, cells.values))), r"\s+"

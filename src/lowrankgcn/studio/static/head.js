@@ -1,7 +1,9 @@
 // The top of the page: classes, accuracy, suggestions, undo, files.
 
+import { prefetch } from "./contents.js";
 import { $, foreign, make, percent, refill, shorten, whole } from "./dom.js";
 import { sign } from "./looks.js";
+import { say } from "./message.js";
 import { store } from "./store.js";
 import { label, step, write } from "./sync.js";
 
@@ -19,7 +21,7 @@ function classes() {
       foreign(name, 28),
       make("span", { className: "number" }, make("b", {}, whole(labelled)), ` / ${whole(predicted)}`),
     );
-    button.addEventListener("click", () => label(store.selection, name));
+    button.addEventListener("click", () => give(name));
     return button;
   });
   refill($("classes"), ...buttons);
@@ -27,25 +29,26 @@ function classes() {
 }
 
 function accuracy() {
-  const { accuracy: found, labelled } = store.state;
+  const { accuracy: found, audited, labelled } = store.state;
   $("counts").textContent = `${whole(labelled)} of ${whole(store.table.rows)} rows labelled`;
   const box = $("accuracy");
-  if (!found) box.title = "Not known yet: label a second row of each class";
-  if (!found) return box.replaceChildren(make("span", { className: "soft" }, "no accuracy yet"));
-  box.title = "Share of the labelled rows that are predicted correctly without their own label, and its 90 % interval";
+  const random = "Every fourth suggested row is drawn at random: the accuracy is measured on these rows, predicted without their own label.";
+  box.title = found ? `${random} ${audited} rows so far, with the 90\u202f% interval.` : `${random} It needs 8 of them (${audited} so far) and two labels of every class.`;
+  if (!found) return box.replaceChildren(make("span", { className: "soft" }, "accuracy: too few labels"));
   box.replaceChildren(
     ...(store.history.length > 1 ? [sparkline()] : []),
     make("b", {}, percent(found.value)),
-    make("span", { className: "soft" }, make("span", { className: "words" }, "leave-one-out accuracy, "), `${percent(found.low)} to ${percent(found.high)}`),
+    make("span", { className: "soft" }, make("span", { className: "words" }, `accuracy on ${audited} random rows, `), `${percent(found.low)} to ${percent(found.high)}`),
   );
 }
 
 /** Say to screen readers what the labels led to, once the predictions are complete. */
 function speak() {
   const { refreshing, accuracy: found, labelled, classes: all } = store.state;
-  if (refreshing || !found) return;
+  if (refreshing || all.length < 2) return;
   const counts = all.slice(0, 10).map(({ name, predicted }) => `${shorten(name, 40)} ${predicted}`).join(", ");
-  const text = `${labelled} rows labelled. Predicted: ${counts}. Leave-one-out accuracy ${percent(found.value)}.`;
+  const measured = found ? `Accuracy on random rows ${percent(found.value)}.` : "Too few labels for an accuracy.";
+  const text = `${labelled} rows labelled. Predicted: ${counts}. ${measured}`;
   if (text !== spoken) $("spoken").textContent = spoken = text;
 }
 
@@ -86,19 +89,56 @@ function suggestions() {
     return button;
   });
   refill($("suggestions"), ...buttons);
+  prefetch(open());
   $("next-button").disabled = !buttons.length;
 }
 
 /** Select the next suggested row. */
 export function next() {
   const rows = open();
-  if (rows.length) store.select([rows[(rows.indexOf(store.focus) + 1) % rows.length]]);
+  if (!rows.length) return;
+  store.select([rows[(rows.indexOf(store.focus) + 1) % rows.length]]);
+  document.querySelector("#tabs [data-tab=row]").click(); // narrow screens show one panel at a time
+}
+
+const ready = () => store.focus === store.visible;
+
+/** Assign a class to the selection, or remove its labels (null), if its content is on the screen. */
+export async function give(name) {
+  const rows = store.selection;
+  if (!ready()) return say(`Row ${whole(store.focus + 1)} is not on the screen yet.`);
+  const differ = rows.filter(row => store.labelled[row] && store.className(store.codes[row]) !== name);
+  if (rows.length === 1 || !differ.length) return label(rows, name);
+  const answer = await ask(rows.length, differ.length, name);
+  if (answer === "all") label(rows, name);
+  if (answer === "others") label(rows.filter(row => !store.labelled[row]), name);
+}
+
+/** Ask before labels of several rows are replaced: "all", "others" or "". */
+function ask(rows, differ, name) {
+  const box = $("ask");
+  $("ask-title").textContent = `${whole(rows)} rows, ${whole(store.labelledSelection())} of them labelled`;
+  const labels = differ === 1 ? "1 label" : `${whole(differ)} labels`;
+  const others = rows - store.labelledSelection();
+  $("ask-text").replaceChildren(...(name === null ? [`Remove ${labels}?`] : [`Replace ${labels} by `, foreign(name, 60), "?"]));
+  box.querySelector("[value=all]").textContent = name === null ? `Remove ${labels}` : `Replace ${labels}`;
+  box.querySelector("[value=others]").textContent = others === 1 ? "Label the other row only" : `Label the other ${whole(others)} rows only`;
+  box.querySelector("[value=others]").hidden = name === null || others === 0;
+  box.returnValue = "";
+  box.showModal();
+  return new Promise(answer => box.addEventListener("close", () => answer(box.returnValue), { once: true }));
+}
+
+/** Show how many rows a class key labels. */
+function selected() {
+  const many = store.selection.length > 1;
+  $("selected").textContent = many ? `${whole(store.selection.length)} rows, ${whole(store.labelledSelection())} of them labelled` : "";
 }
 
 /** Assign the class with a number from 0 to the selection. */
 export function assign(code) {
   const known = store.state.classes[code];
-  if (known) label(store.selection, known.name);
+  if (known) give(known.name);
 }
 
 function connection() {
@@ -120,8 +160,8 @@ export function connectHead() {
     event.preventDefault();
     const name = $("class-name").value.trim();
     if (!name) return;
-    label(store.selection, name);
-    if (store.selection.length) $("class-name").value = "";
+    give(name);
+    if (store.selection.length && ready()) $("class-name").value = "";
     $("class-name").blur();
   });
   $("write").addEventListener("click", event => {
@@ -151,5 +191,6 @@ export function connectHead() {
     Object.assign(document.body.dataset, { version, labelled });
   });
   store.on("selection", suggestions);
+  store.on("selection predictions", selected);
   store.on("connection", connection);
 }

@@ -1,11 +1,11 @@
 // One key, one action. Keys belong to a text field while it has the focus.
 
 import { $ } from "./dom.js";
-import { assign, next } from "./head.js";
+import { assign, give, next } from "./head.js";
 import { fit, zoom } from "./map.js";
 import { encircle } from "./pointer.js";
 import { store } from "./store.js";
-import { label, step } from "./sync.js";
+import { step } from "./sync.js";
 import { moveBy, search, windowRows } from "./table.js";
 
 const KEYS = {
@@ -21,8 +21,8 @@ const KEYS = {
   "+": () => zoom(1.5),
   "=": () => zoom(1.5),
   "-": () => zoom(1 / 1.5),
-  Delete: () => label(store.selection, null),
-  Backspace: () => label(store.selection, null),
+  Delete: () => give(null),
+  Backspace: () => give(null),
   ArrowDown: event => moveBy(1, event.shiftKey),
   ArrowUp: event => moveBy(-1, event.shiftKey),
   PageDown: event => moveBy(windowRows(), event.shiftKey),
@@ -50,7 +50,7 @@ export function connectKeys() {
       return clear();
     }
     if (typing && event.target.id === "search" && event.key === "Enter") return $("grid").focus();
-    if (typing || $("help").open || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (typing || document.querySelector("dialog[open]") || event.ctrlKey || event.metaKey || event.altKey) return;
     const action = KEYS[event.key] ?? KEYS[event.key.toLowerCase()];
     if (!action) return;
     event.preventDefault();

@@ -1,6 +1,7 @@
 // The selected row: its cells, how probable each class is, why, and which labelled rows are near.
 
 import { Unreachable, get } from "./api.js";
+import { cellsOf, load } from "./contents.js";
 import { $, foreign, make, percent, refill, shorten, whole } from "./dom.js";
 import { colourNumber, sign } from "./looks.js";
 import { NONE, store } from "./store.js";
@@ -8,31 +9,50 @@ import { label } from "./sync.js";
 
 const CLASSES = 6; // bars shown at first
 const QUIET = 200; // milliseconds
+const COLUMNS = 16; // cells shown at first
 const LETTERS = 160; // of a cell shown at first
 const panel = $("row");
 let asked = 0;
+let unfolded = {}; // the cells that are shown, and their element
+let current = { row: null }; // what the panel shows, completed as answers arrive
 
+/** Show the row in focus: its cells at once if they are here, then probabilities, then reasons. */
 async function show() {
   const number = ++asked;
-  panel.ariaBusy = store.focus !== null;
-  if (store.focus === null) {
-    delete panel.dataset.row;
-    return panel.replaceChildren(...(store.selection.length ? many() : nothing()));
+  const row = store.focus;
+  panel.ariaBusy = row !== null;
+  if (current.row !== row) {
+    current = { row, cells: cellsOf(row) };
+    panel.scrollTop = 0;
   }
-  let data;
+  paint();
+  if (row === null) return;
   try {
-    data = await get(`row/${store.focus}`);
+    for (const ask of [load, one => get(`reasons/${one}`)]) {
+      const answer = await ask(row);
+      if (number !== asked) return;
+      Object.assign(current, answer);
+      paint();
+    }
+    panel.ariaBusy = false;
   } catch (error) {
     if (error instanceof Unreachable) return; // asked again after the next connection
-    data = null;
-    if (number === asked) panel.replaceChildren(make("p", { className: "hint" }, error.message));
+    if (number === asked) panel.append(make("p", { className: "hint warning" }, error.message));
   }
-  if (number !== asked || !data) return;
-  const scrolled = Number(panel.dataset.row) === data.row ? panel.scrollTop : 0;
-  panel.dataset.row = data.row;
-  panel.ariaBusy = false;
-  refill(panel, title(data), ...[probabilities(data), reasons(data), neighbours(data), cells(data)].filter(Boolean));
-  panel.scrollTop = scrolled;
+}
+
+/** Show what is known; labels belong to the row whose cells are on the screen. */
+function paint() {
+  const { row, cells: pairs } = current;
+  const several = store.selection.length > 1 || row === null;
+  store.visible = pairs ? row : null;
+  if (pairs) panel.dataset.row = row;
+  else delete panel.dataset.row;
+  const parts = several ? (store.selection.length ? many() : nothing()) : [];
+  const random = row !== null && !store.labelled[row] && store.state.random?.includes(row);
+  if (row !== null) parts.push(title(row), random ? make("p", { className: "hint" }, "A random row, to measure the accuracy.") : null, pairs ? cells(current) : make("p", { className: "hint" }, "Loading …"));
+  if (pairs) parts.push(probabilities(current), reasons(current), neighbours(current));
+  refill(panel, ...parts.filter(Boolean));
 }
 
 function nothing() {
@@ -51,12 +71,11 @@ function nothing() {
 function many() {
   const counts = new Map();
   for (const row of store.selection) counts.set(store.codes[row], (counts.get(store.codes[row]) ?? 0) + 1);
-  const labelled = store.selection.filter(row => store.labelled[row]).length;
   const most = store.selection.length;
   const bars = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 12);
   return [
     heading(`${whole(most)} rows selected`),
-    make("p", { className: "hint" }, `${whole(labelled)} labelled. A class key labels all of them.`),
+    make("p", { className: "hint" }, `${whole(store.labelledSelection())} of them labelled. A class key labels all of them.`),
     section("Predicted", make("ul", { className: "bars" }, ...bars.map(([code, count]) => bar(code, store.className(code) ?? "no prediction", count / most, whole(count))))),
   ];
 }
@@ -69,12 +88,12 @@ function section(name, ...children) {
   return make("section", { "aria-label": name }, make("h3", {}, name), ...children);
 }
 
-function title({ row, label: given }) {
+function title(row) {
   const box = heading(`Row ${whole(row + 1)}`);
-  if (given !== null) {
+  if (store.labelled[row]) {
     const remove = make("button", { type: "button", className: "quiet", title: "Remove the label (Delete)" }, "remove");
     remove.addEventListener("click", () => label([row], null));
-    box.append(make("span", { className: "given" }, "labelled ", foreign(given, 60)), remove);
+    box.append(make("span", { className: "given" }, "labelled ", foreign(store.className(store.codes[row]), 60)), remove);
   }
   return box;
 }
@@ -127,9 +146,14 @@ function neighbours({ neighbours: list }) {
   return section("Nearest labelled rows", make("ul", { className: "near" }, ...items));
 }
 
+/** Show cells; what a user has unfolded stays so while probabilities and reasons arrive. */
 function cells({ cells: pairs }) {
-  const list = make("dl", { className: "cells" }, ...pairs.map(([column, text]) => make("div", {}, make("dt", {}, foreign(column, 80)), value(text))));
-  return section("Cells", list);
+  if (unfolded.pairs === pairs) return unfolded.node;
+  const lines = pairs.map(([column, text]) => make("div", {}, make("dt", {}, foreign(column, 80)), value(text)));
+  const list = make("dl", { className: "cells" }, ...lines.slice(0, COLUMNS));
+  const node = section("Cells", list, rest(lines.slice(COLUMNS), () => list.append(...lines.slice(COLUMNS)), "more columns"));
+  unfolded = { pairs, node };
+  return node;
 }
 
 function value(text) {
@@ -156,6 +180,7 @@ export function connectRow() {
     show();
     announce();
   });
+  store.on("predictions", paint);
   let timer = 0;
   store.on("state", () => {
     if (store.state.version === version) return;

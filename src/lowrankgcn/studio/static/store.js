@@ -12,7 +12,8 @@ class Store extends EventTarget {
   state = { version: -1, classes: [], suggestions: [], labelled: 0, accuracy: null };
   history = []; // accuracy as labels grew
   selection = []; // selected rows
-  focus = null; // the row shown on the right
+  focus = null; // the row to show on the right
+  visible = null; // the row whose cells are on the screen
   matches = null; // 1: found by a search; null without one
   connected = true;
   waiting = 0; // labels not yet saved
@@ -40,11 +41,15 @@ class Store extends EventTarget {
     this.changed("selection");
   }
 
+  /** Return how many of the selected rows are labelled. */
+  labelledSelection() {
+    return this.selection.reduce((sum, row) => sum + this.labelled[row], 0);
+  }
+
   /** Add a row to the selection, or take it out. */
   toggle(row) {
     const others = this.selection.filter(one => one !== row);
-    const added = others.length === this.selection.length;
-    this.select(added ? [...others, row] : others, row);
+    this.select(others.length === this.selection.length ? [...others, row] : others);
   }
 }
 

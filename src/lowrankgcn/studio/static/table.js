@@ -1,6 +1,7 @@
 // The table of all rows. Only rows and columns in the window are in the document; the server sorts and searches.
 
 import { binary, get } from "./api.js";
+import { keep } from "./contents.js";
 import { $, foreign, make, percent, shorten, whole } from "./dom.js";
 import { sign } from "./looks.js";
 import { say } from "./message.js";
@@ -43,6 +44,8 @@ async function load(page) {
     const answer = await get(`rows?${query}`);
     if (asked !== generation) return;
     pages.set(page, answer.rows);
+    const names = store.table.columns.map(({ name }) => name);
+    for (const { row, cells } of answer.rows) keep(row, cells.map((text, i) => [names[i], text]), true);
     stale.delete(page);
     if (total !== answer.total) {
       total = answer.total;

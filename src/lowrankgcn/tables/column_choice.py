@@ -35,8 +35,8 @@ import pandas as pd
 from lowrankgcn._codec import NOT_SAVED, saved
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import prefix_errors
-from lowrankgcn.tables import Cells, Table
-from lowrankgcn.tables.cells import Name
+from lowrankgcn.tables.cells import Cells, Name
+from lowrankgcn.tables.table import Table
 from lowrankgcn.tables.texts import DateOrder, TextColumn, spelled
 from lowrankgcn.tables.words import find_words, is_free_text, word_columns
 
@@ -52,7 +52,15 @@ _IDENTIFIER_WORDS = frozenset("id key uuid row index nr no".split())
 _MAX_FLOAT_CLASSES = 20  # numbers with a fraction
 _MAX_CLASSES = 1000  # other values; more would exhaust memory
 _MIXED_SHARE = 0.8  # a category column with a larger share of numbers or dates is reported
-_LISTED = 8  # names in a message
+_LISTED, _SHOWN = 8, 5  # names in an error and in a note
+_REASONS = {  # of one column, and of several
+    "identifier": (
+        "its values identify the rows (--categorical, --numeric or --text keeps it)",
+        "their values identify the rows (--categorical, --numeric or --text keeps them)",
+    ),
+    "constant": ("all its values are equal", "all values of each are equal"),
+    "empty": ("all its cells are empty", "all their cells are empty"),
+}
 
 
 @saved
@@ -64,7 +72,7 @@ class Columns:
     Attributes
     ----------
     target : str
-        Column of the classes.
+        Column of the classes; empty if they are not in the table.
     used : dict from column to {"number", "date", "category", "text"}
         In the order of the table.
     left_out : dict from column to {"identifier", "constant", "empty", "dropped"}
@@ -94,18 +102,31 @@ class Columns:
     """
 
     target: str
-    used: dict[str, Kind]
-    left_out: dict[str, Reason]
-    words: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    dates: dict[str, DateOrder] = field(default_factory=dict)
-    unreadable_as_missing: tuple[str, ...] = ()
-    decimal_commas: tuple[str, ...] = ()
+    used: dict[Any, Kind]
+    left_out: dict[Any, Reason]
+    words: dict[Any, tuple[str, ...]] = field(default_factory=dict)
+    dates: dict[Any, DateOrder] = field(default_factory=dict)
+    unreadable_as_missing: tuple[Name, ...] = ()
+    decimal_commas: tuple[Name, ...] = ()
     notes: tuple[str, ...] = field(default=(), metadata=NOT_SAVED)
 
     def __post_init__(self) -> None:
         texts = {name for name, kind in self.used.items() if kind == "text"}
         if texts != set(self.words) or not all(self.words.values()):
             raise invalid("words", "words of every text column", repr(self.words)[:100])
+
+    def left_out_notes(self, reasons: Iterable[str] = tuple(_REASONS)) -> list[str]:
+        """Return why columns are left out that the user did not drop."""
+        notes = []
+        for reason in reasons:
+            one, several = _REASONS[reason]
+            names = [repr(name) for name, why in self.left_out.items() if why == reason]
+            listed = ", ".join(names[:_SHOWN]) + (f", … ({len(names)})" if names[_SHOWN:] else "")
+            if len(names) == 1:
+                notes.append(f"column {listed} is left out: {one}")
+            elif names:
+                notes.append(f"columns {listed} are left out: {several}")
+        return notes
 
     def column_sums(self, shares: Mapping[str, float]) -> dict[str, float]:
         """Add up the shares of features, such as words, that belong to one column; largest first.
@@ -147,7 +168,8 @@ class Columns:
         if absent:
             plural = "columns" if len(absent) > 1 else "the column"
             raise ValueError(f"expected {plural} {_listed(absent)}, got {_listed(table.names)}")
-        typed: dict[str, Cells] = {}
+        typed: dict[Name, Cells] = {}
+        empty = np.ones(table.n_rows, bool)
         for name, kind in self.used.items():
             column = TextColumn(table[name], "," if name in self.decimal_commas else decimal)
             missing = name in self.unreadable_as_missing
@@ -161,7 +183,8 @@ class Columns:
                 else:
                     words = word_columns(column.cells.as_categories(), self.words[name])
                     typed |= {f"{name}: {word}": cells for word, cells in words.items()}
-        return Table(typed, table.n_rows)
+            empty &= typed.get(name, table[name]).missing
+        return Table(typed, table.n_rows, empty=empty)
 
     def labels(self, frame: pd.DataFrame) -> Any:
         """Return the classes as texts, spelled as in the table; None in unlabelled rows.
@@ -182,8 +205,8 @@ class Columns:
 
 
 def choose_columns(
-    frame: pd.DataFrame,
-    target: str,
+    frame: Any,
+    target: str | None,
     drop: Iterable[str] = (),
     categorical: Iterable[str] = (),
     numeric: Iterable[str] = (),
@@ -191,15 +214,16 @@ def choose_columns(
     *,
     decimal: str = ".",
     allow_no_features: bool = False,
+    leave_out: Collection[str] = ("identifier", "constant", "empty"),
 ) -> Columns:
     """Choose the columns of a table that are used as features.
 
     Parameters
     ----------
-    frame : DataFrame
-        The result of :func:`read_file`, or any other table.
-    target : str
-        Column of the classes.
+    frame : DataFrame or other table
+        The result of :func:`read_file`, or what :meth:`Table.read` accepts.
+    target : str or None
+        Column of the classes; None if there is none in the table.
     drop : names
         Columns to leave out.
     categorical, numeric, text : names
@@ -209,6 +233,8 @@ def choose_columns(
         Decimal mark, see :class:`TableFile`.
     allow_no_features : bool
         Whether all columns may be left out.
+    leave_out : reasons
+        Why columns are left out that are not named.
 
     Returns
     -------
@@ -261,14 +287,14 @@ def choose_columns(
     options = {"drop": drop, "categorical": categorical, "numeric": numeric, "text": text}
     named = {option: tuple(names) for option, names in options.items()}
     check_names(table.names, target, named)
-    used: dict[str, Kind] = {}
-    left_out: dict[str, Reason] = {}
-    words: dict[str, tuple[str, ...]] = {}
-    dates: dict[str, DateOrder] = {}
-    unreadable: list[str] = []
-    decimal_commas: list[str] = []
+    used: dict[Name, Kind] = {}
+    left_out: dict[Name, Reason] = {}
+    words: dict[Name, tuple[str, ...]] = {}
+    dates: dict[Name, DateOrder] = {}
+    unreadable: list[Name] = []
+    decimal_commas: list[Name] = []
     notes: list[str] = []
-    for name in (str(name) for name in table.names if name != target):
+    for name in (name for name in table.names if name != target):
         option = next((option for option, names in named.items() if name in names), "")
         if option == "drop":
             left_out[name] = "dropped"
@@ -295,6 +321,7 @@ def choose_columns(
                     raise ValueError("expected words that occur in several rows, got none")
             if kind is None:
                 kind, reason = column.kind, _reason(column, name)
+                reason = reason if reason in leave_out else None
                 guesses.append(_mixed_note(column, name, reason))
                 if reason is not None:
                     left_out[name] = reason
@@ -314,7 +341,7 @@ def choose_columns(
         got = f"none: {why}" if why else "none"
         raise ValueError(f"expected a feature column besides {target!r}, got {got}")
     guessed = tuple(unreadable), tuple(decimal_commas), tuple(notes)
-    return Columns(target, used, left_out, words, dates, *guessed)
+    return Columns(target or "", used, left_out, words, dates, *guessed)
 
 
 def read_texts(frame: pd.DataFrame, column: str) -> Any:
@@ -343,13 +370,18 @@ def check_classes(labels: pd.Series) -> None:
             raise ValueError(f"expected labels of at least two classes, got {got}; {advice}")
         column = TextColumn(Cells.read(labels, labels.name))
         fractions = column.kind == "number" and not column.whole
-        what, most = ("numbers", _MAX_FLOAT_CLASSES) if fractions else ("values", _MAX_CLASSES)
-        if len(counts) > max(most, counts.sum() / 2):
-            got = f"{len(counts)} different {what} in {counts.sum()} rows"
-            raise ValueError(f"expected classes, got {got}")
+        check_class_count(len(counts), int(counts.sum()), fractions=fractions)
 
 
-def _reason(column: TextColumn, name: str) -> Reason | None:
+def check_class_count(n_classes: int, n_labelled: int, *, fractions: bool = False) -> None:
+    """Raise ValueError if so many labels are measurements or identifiers instead of classes."""
+    what, most = ("numbers", _MAX_FLOAT_CLASSES) if fractions else ("values", _MAX_CLASSES)
+    if n_classes > max(most, n_labelled / 2):
+        got = f"{n_classes} different {what} in {n_labelled} rows"
+        raise ValueError(f"expected classes, got {got}")
+
+
+def _reason(column: TextColumn, name: Name) -> Reason | None:
     """Return why a column is left out, or None."""
     cells, numbers = column.typed, column.typed.numbers
     values = cells.codes if numbers is None else numbers
@@ -357,6 +389,8 @@ def _reason(column: TextColumn, name: str) -> Reason | None:
     n_distinct = len(pd.unique(values[~cells.missing]))  # texts of the same number count once
     if not present:
         return "empty"
+    if cells.ordered:  # the type of the column says that these are categories
+        return None
     if not cells.missing.any() and n_distinct == 1:
         return "constant"
     if column.kind == "category":
@@ -365,20 +399,21 @@ def _reason(column: TextColumn, name: str) -> Reason | None:
         return None
     ascending = numbers[1:] > numbers[:-1]
     consecutive = int(numbers.max()) - int(numbers.min()) == len(numbers) - 1
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name).lower()  # rowId
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", str(name)).lower()  # rowId
     named = not _IDENTIFIER_WORDS.isdisjoint(re.findall(r"[^\W\d_]+", words))
     numbered = consecutive or ascending.all() or not ascending.any()
     return "identifier" if named or numbered else None
 
 
-def _mixed_note(column: TextColumn, name: str, reason: Reason | None) -> str | None:
+def _mixed_note(column: TextColumn, name: Name, reason: Reason | None) -> str | None:
     """Return a note if nearly all cells, but not all, are numbers or dates."""
     use = "it is used as categories" if reason is None else "it is left out"
     advices: dict[Literal["number", "date"], str] = {
         "number": f"--numeric {name!r} reads other cells as missing",
         "date": "correct the other cells to use it as dates",
     }
-    for kind, advice in advices.items() if column.kind == "category" else ():
+    texts = column.kind == "category" and not column.cells.ordered
+    for kind, advice in advices.items() if texts else ():
         parsed, present, other, share = column.parsed(kind)
         if other is not None and parsed >= _MIXED_SHARE * present and share > 0.5:
             return f"{parsed} of {present} cells are {kind}s, {other!r} is not; {use} ({advice})"
@@ -386,10 +421,10 @@ def _mixed_note(column: TextColumn, name: str, reason: Reason | None) -> str | N
 
 
 def check_names(
-    columns: Collection[Name], target: str, named: Mapping[str, tuple[str, ...]]
+    columns: Collection[Name], target: str | None, named: Mapping[str, tuple[str, ...]]
 ) -> None:
     """Raise ValueError unless the target and the columns named in options exist and differ."""
-    if target not in columns:
+    if target is not None and target not in columns:
         raise _unknown("target", target, columns)
     taken = {target: "target"}
     for option, names in named.items():
