@@ -52,7 +52,7 @@ class TestEarlierRun:
         assert after["loo_accuracy"] == before["loo_accuracy"]
         assert list(after["columns"]) == ["sl", "sw", "pl", "pw"]
         (note,) = after["notes"]
-        assert note.startswith("columns 'prediction', 'probability', 'classes_90', 'probability_s")
+        assert note.startswith("columns 'prediction', 'probability', 'classes_90', 'unsure', 'pro")
         options = ("--splits", "1", "--labels-per-class", "3", "--methods", "logistic")
         assert call("compare", str(first), "-t", "kind", *options) == 0
         assert "earlier run" in capsys.readouterr().out
@@ -352,17 +352,19 @@ class TestSets:
         options = ("--level", "0.9", "--save", str(model))
         document = classified(table, capsys, "--out", str(out), *options)
         frame = pd.read_csv(out)
-        assert frame.columns[-1] == "classes_90"
+        assert list(frame.columns[-2:]) == ["classes_90", "unsure"]
         sets = frame["classes_90"].str.split("|")
         truth = load_iris().target_names[load_iris().target]
         unlabelled = frame["kind"].isna()
-        unsure = frame["classes_90"] == "unsure"
+        unsure = frame["unsure"]
         covered = np.array([name in own for name, own in zip(truth, sets, strict=True)])
-        assert covered[~unlabelled].all() and covered[unlabelled & ~unsure].mean() > 0.8
+        assert covered[~unlabelled].all() and covered[unlabelled].mean() > 0.8
         assert document["unsure"] == unsure.sum() < 15
         assert call("predict", str(model), str(table), "-o", str(again), "--level", "0.9") == 0
-        assert "90 % sets" in capsys.readouterr().out
-        assert list(pd.read_csv(again))[-3:] == ["prediction", "probability", "classes_90"]
+        shown = " ".join(capsys.readouterr().out.split())
+        assert "90 % sets" in shown and "about 5 % are expected" in shown
+        added = ["prediction", "probability", "classes_90", "unsure"]
+        assert list(pd.read_csv(again))[-4:] == added
 
     def test_unknown_class_is_unsure(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -377,7 +379,9 @@ class TestSets:
         path, out = tmp_path / "p.csv", tmp_path / "o.csv"
         frame.to_csv(path, index=False)
         classified(path, capsys, "--level", "0.9", "--out", str(out))
-        unsure = (pd.read_csv(out)["classes_90"] == "unsure").to_numpy()
+        frame = pd.read_csv(out)
+        assert set(frame["classes_90"]) <= {"a", "b", "a|b"}  # also of unsure rows
+        unsure = frame["unsure"].to_numpy()
         assert unsure[120:].mean() > 0.9 and unsure[:120].mean() < 0.1
 
     def test_bars_and_unsure_in_names(
@@ -390,7 +394,7 @@ class TestSets:
         classified(path, capsys, "--level", "0.9", "--out", str(out))
         found = set(pd.read_csv(out)["classes_90"])
         assert r"a\|b" in found and "unsure" in found
-        assert found <= {"a", r"a\|b", "unsure", r"a\|b|unsure", "unsure (no class)"}
+        assert found <= {"a", r"a\|b", "unsure", r"a\|b|unsure"}
 
     @each("level", ["0", "1", "90", "-0.5", "nan", "x"])
     def test_invalid_level(
@@ -438,3 +442,28 @@ def test_eighty_columns_without_cut_words(
         assert call(command, "--help") == 0
         text = capsys.readouterr().out
         assert "<bool>" not in text and max(map(len, text.splitlines())) <= 80
+
+
+def test_one_label_per_class_gives_no_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = flowers()
+    frame["kind"] = frame["kind"].where(~frame["kind"].duplicated())
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False)
+    document = classified(path, capsys, "--out", str(tmp_path / "o.csv"))
+    for name in ("accuracy", "interval", "balanced_accuracy", "f1", "log_loss"):
+        assert document[f"loo_{name}"] is None
+    assert document["overconfidence"] is None and document["reliability"] == []
+    assert document["loo_meaning"] == "not known yet: label a second row of each class"
+    for counts in document["classes"].values():
+        assert counts["given"] == 1
+        for name in ("recall", "recall_interval", "precision", "f1"):
+            assert counts[name] is None
+    report = tmp_path / "r.html"
+    assert call("classify", str(path), "-t", "kind", "--report", str(report)) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "accuracy not known yet: label a second row of each class" in shown
+    assert shown.count("1 label: too few –") == 3
+    assert "calibration" not in shown and "balanced" not in shown
+    assert "label a second row of each class" in report.read_text(encoding="utf-8")

@@ -12,6 +12,8 @@ from sklearn.metrics import balanced_accuracy_score, f1_score, precision_recall_
 
 import lowrankgcn as lg
 from lowrankgcn.estimators.evidence import Evidence
+from lowrankgcn.report.classification import Classification
+from lowrankgcn.report.pages import render_classification
 from tests.report.classified import blobs, process
 from tests.support.each import each
 
@@ -52,6 +54,65 @@ def test_evidence_is_that_of_the_classifier() -> None:
     assert Evidence.from_classifier(lg.GCNClassifier()) is None
 
 
+def _evidence(counts: Any, n_right: int = 10**6) -> Evidence:
+    """Rows with the given numbers of labels; the first `n_right` of them are predicted."""
+    codes = np.repeat(np.arange(len(counts)), counts)
+    others = np.where(np.arange(len(codes)) < n_right, codes, (codes + 1) % len(counts))
+    return Evidence(codes, np.eye(len(counts))[others])
+
+
+class TestFewLabels:
+    @each("counts", [(1, 1), (1, 1, 1), (2, 1), (2, 2, 1)])
+    def test_nothing_is_known(self, counts: Any) -> None:
+        found = _evidence(counts, 0)
+        assert not found.is_known and found.n_scored == 0
+        numbers = (found.accuracy, *found.interval, found.log_loss, found.overconfidence)
+        assert np.isnan([*numbers, found.balanced_accuracy, found.f1]).all()
+        unscored = [None] * len(counts)
+        assert found.scores == {"recall": unscored, "precision": unscored, "f1": unscored}
+        assert found.recall_intervals == unscored
+        assert found.reliability == [] and found.doubtful == []
+        assert found.meaning == "not known yet: label a second row of each class"
+        assert found.meaning in found.calibration
+        assert found.recall_texts[-1] == "1 label: too few"
+        assert found.confusion.sum() == sum(counts)
+
+    def test_class_with_one_label_has_no_scores(self) -> None:
+        found = _evidence((4, 5, 1), 8)
+        assert found.is_known and found.n_scored == 2 and found.accuracy == 0.8
+        assert found.scores["recall"] == [1.0, 0.8, None]
+        assert found.scores["precision"] == [0.8, 1.0, None]
+        assert found.balanced_accuracy == pytest.approx(0.9)
+        assert found.recall_intervals[2] is None and found.recall_texts[2] == "1 label: too few"
+        assert found.doubtful == [(8, 2)]  # not the only row of the last class
+
+    def test_recall_has_an_interval(self) -> None:
+        found = _evidence((10, 30), 38)
+        assert found.recall_intervals[1] is not None
+        low, high = found.recall_intervals[1]
+        assert low < 28 / 30 < high
+        alone = Evidence(np.zeros(30, int), np.eye(2)[[0] * 28 + [1] * 2])
+        assert alone.interval == (low, high)
+        text = f"93 %, {100 * low:.0f}–{100 * high:.0f}"
+        assert found.recall_texts[1].replace("\N{NO-BREAK SPACE}", " ") == text
+
+    def test_which_accuracy_it_is(self) -> None:
+        assert "balanced accuracy" in _evidence((3, 3, 2)).meaning
+        assert _evidence((9, 3, 2)).meaning == "an estimate for rows like the labelled ones"
+
+    def test_classifier_says_the_same(self) -> None:
+        points, truth = blobs()
+        labels = np.where(np.arange(120) < 3, truth, -1)
+        classifier = process().fit(points, labels)
+        names = ("accuracy", "log_loss", "balanced_accuracy", "f1")
+        assert np.isnan([getattr(classifier, f"loo_{name}_") for name in names]).all()
+        assert np.isnan(classifier.loo_interval_).all()
+        assert "not known yet" in classifier._repr_html_()
+        page = render_classification(Classification(classifier, None, labels))
+        assert "accuracy not known yet: label a second row of each class" in page
+        assert "1 label: too few" in page and "nan" not in page.lower()
+
+
 class TestReliability:
     @staticmethod
     def evidence(probabilities: Any, correct: Any) -> Evidence:
@@ -61,7 +122,7 @@ class TestReliability:
         return Evidence(labels, np.column_stack([top, 1 - top]))
 
     @given(
-        st.lists(st.tuples(st.floats(0.51, 1.0), st.booleans()), min_size=1, max_size=300),
+        st.lists(st.tuples(st.floats(0.51, 1.0), st.booleans()), min_size=4, max_size=300),
     )
     def test_bins_are_apart_and_cover_all_rows(self, rows: Any) -> None:
         top, correct = zip(*rows, strict=True)

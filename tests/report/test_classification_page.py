@@ -110,7 +110,7 @@ def test_every_kind_of_graph(kind: str) -> None:
     ]
     charts = {
         "certainty": n_predicted > 0,
-        "reliability": not networks,
+        "reliability": result.evidence is not None and result.evidence.is_known,
         "map": kind != "full rank",
         "filters": networks or bool(result.classifier.filter_),
         "loss": networks,
@@ -124,7 +124,9 @@ def test_every_kind_of_graph(kind: str) -> None:
     )
     for graph in getattr(result.classifier, "graphs_", {}).values():
         assert all(name in page.text for name in graph.description.facts)
-    if result.evidence is not None:
+    if result.evidence is not None and not result.evidence.is_known:
+        assert f"The accuracy is {result.evidence.meaning}." in page.words
+    elif result.evidence is not None:
         assert ["log-loss", f"{result.evidence.log_loss:.2f}"] in page.tables[""]
 
 
@@ -200,7 +202,7 @@ class TestWords:
         assert "balanced accuracy 90.0 %" in words
         given = {"given": (10, 10, 10), "predicted": (1, 2, 3)}
         words = self.page(result, evidence=evidence, classes=("p", "q", "r"), **given).words
-        for line in ("p 1 17 % 10 90 % 82 % 86 %", "r 3 50 % 10 80 % 100 % 89 %"):
+        for line in ("p 1 17 % 10 90 %, 51–100 82 % 86 %", "r 3 50 % 10 80 %, 41–98 100 % 89 %"):
             assert line in words
         for sizes, correct, text in [
             ((24, 3, 3), 27, "correct for 80 %, which lies within this interval"),
@@ -263,7 +265,8 @@ class TestNumbers:
                 str(measured.predicted[k]),
                 text(rounded_percent(measured.predicted[k] / sum(measured.predicted))),
                 str(measured.given[k]),
-                *(text(rounded_percent(own[k] or 0.0)) for own in scores.values()),
+                text(measured.evidence.recall_texts[k]),
+                *(text(rounded_percent(scores[name][k] or 0.0)) for name in ("precision", "f1")),
                 "",
             ]
             for k, name in enumerate(measured.classes)

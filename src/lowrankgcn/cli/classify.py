@@ -124,8 +124,7 @@ def classify(args: Arguments) -> None:
     facts, document = _summary(data, classifier, evidence)
     if predictions.unsure is not None:
         document["unsure"] = int((predictions.unsure & predictions.unlabelled).sum())
-    scores = {} if evidence is None else evidence.scores
-    predictions.print_summary(run, facts, document, scores)
+    predictions.print_summary(run, facts, document, evidence)
 
 
 def _classifier_settings(options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -199,28 +198,42 @@ def _summary(
     }
     if evidence is None:
         return facts, document
-    low, high = (percent(share, 0) for share in evidence.interval)
-    facts["accuracy"] = (
-        f"{percent(evidence.accuracy)} of {plural(len(evidence.codes), 'labelled row')} predicted "
-        f"correctly without their own label; 90 % interval {low} to {high}; largest class "
-        f"{percent(evidence.largest_class)}"
-    )
-    facts["balanced"] = (
-        f"accuracy {percent(evidence.balanced_accuracy)} and F1 {percent(evidence.f1)} as "
-        f"means over the classes; log-loss {evidence.log_loss:.3g}"
-    )
-    facts["calibration"] = evidence.calibration
+    facts |= _accuracy_facts(evidence)
     facts["blocks"] = terminal.shares_text(evidence.kinds)
     importance = columns.column_sums(evidence.importance)
     if importance:
         facts["columns"] = terminal.shares_text(importance)
     without_own_label = ("accuracy", "interval", "balanced_accuracy", "f1", "log_loss")
-    document |= {f"loo_{name}": getattr(evidence, name) for name in without_own_label}
+    known = evidence.is_known
     document |= {
-        "overconfidence": evidence.overconfidence,
+        f"loo_{name}": getattr(evidence, name) if known else None for name in without_own_label
+    }
+    document |= {
+        "loo_meaning": evidence.meaning,
+        "overconfidence": evidence.overconfidence if known else None,
         "reliability": [part._asdict() for part in evidence.reliability],
         "largest_class": evidence.largest_class,
         "block_shares": evidence.block_shares,
         "column_importance": importance,
     }
     return facts, document
+
+
+def _accuracy_facts(evidence: Evidence) -> dict[str, str]:
+    """Return lines about the accuracy of the labelled rows without their own label."""
+    if not evidence.is_known:
+        return {"accuracy": evidence.meaning}
+    low, high = (percent(share, 0) for share in evidence.interval)
+    classes = len(evidence.class_counts)
+    over = "the classes"
+    if evidence.n_scored < classes:
+        over = f"{evidence.n_scored} of {classes} classes, those with two labels or more"
+    return {
+        "accuracy": f"{percent(evidence.accuracy)} of "
+        f"{plural(len(evidence.codes), 'labelled row')} predicted correctly without their own "
+        f"label; 90 % interval {low} to {high}; largest class {percent(evidence.largest_class)}; "
+        f"{evidence.meaning}",
+        "balanced": f"accuracy {percent(evidence.balanced_accuracy)} and F1 "
+        f"{percent(evidence.f1)} as means over {over}; log-loss {evidence.log_loss:.3g}",
+        "calibration": evidence.calibration,
+    }

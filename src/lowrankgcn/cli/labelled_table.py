@@ -182,8 +182,8 @@ def _with_labels(frame: pd.DataFrame, labels: pd.Series, before: pd.Series) -> p
 def columns_of_earlier_run(frame: pd.DataFrame) -> list[str]:
     """Return the columns that an earlier run added to a table.
 
-    A prediction is followed by its probability, and perhaps by probabilities of classes and by
-    sets of classes.
+    A prediction is followed by its probability, and perhaps by sets of classes, by which rows are
+    unsure, and by probabilities of classes.
 
     >>> frame = pd.DataFrame({"size": ["1"], "prediction": ["a"], "probability": ["0.9"]})
     >>> columns_of_earlier_run(frame)
@@ -202,6 +202,8 @@ def _is_added(frame: pd.DataFrame, name: str) -> bool:
     """Return whether a column has the name and the values of those after a prediction."""
     if re.fullmatch(r"classes_\d+(\.\d+)?", str(name)):
         return True
+    if re.fullmatch(r"unsure(_\d+)?", str(name)):
+        return bool(read_texts(frame, name).dropna().str.lower().isin(["true", "false"]).all())
     if not re.fullmatch(r"probability(_.+)?", str(name), re.DOTALL):
         return False
     texts = read_texts(frame, name).dropna().str.replace(",", ".", regex=False)

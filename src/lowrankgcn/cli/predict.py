@@ -95,7 +95,7 @@ def predict(args: Arguments) -> None:
         "agreement": agreement,
         "unsure": None if unsure is None else int(unsure.sum()),
     }
-    predictions.print_summary(run, facts, document, {})
+    predictions.print_summary(run, facts, document)
 
 
 def model_columns(path: Path, classifier: SavedClassifier) -> Columns:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, count
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,9 @@ from numpy.typing import NDArray
 from lowrankgcn._format import percent
 from lowrankgcn.cli.terminal import Run
 from lowrankgcn.tables.cells import lower_boolean
+
+if TYPE_CHECKING:
+    from lowrankgcn.estimators.evidence import Evidence
 
 _DIGITS = 6  # decimals of probabilities
 
@@ -86,17 +89,14 @@ class Predictions:
         return str(self.classes[self.codes[row]]), float(self.probabilities[row])
 
     def _set_texts(self) -> list[str]:
-        r"""Return the set of every row: "unsure", or its classes with bars between.
+        r"""Return the set of every row, classes with bars between; a labelled row has its label.
 
-        Labelled rows are sure. Bars in the name of a class are written as \|.
+        Bars in the name of a class are written as \|.
         """
         patterns, where = np.unique(self.sets, axis=0, return_inverse=True)
         classes = np.array([name.replace("|", r"\|") for name in self.classes], dtype=object)
-        names = ["|".join(classes[members]) for members in patterns]
-        unsure = "unsure" if "unsure" not in names else "unsure (no class)"
-        sets = np.array([*names, unsure], dtype=object)
-        sets = sets[np.where(self.unsure, len(names), where.reshape(-1))]
-        return list(np.where(self.unlabelled, sets, classes[self.codes]))
+        names = np.array(["|".join(classes[members]) for members in patterns], dtype=object)
+        return list(np.where(self.unlabelled, names[where.reshape(-1)], classes[self.codes]))
 
     def counts(self) -> dict[str, dict[str, Any]]:
         """Count labels and predictions of each class, with the mean probability."""
@@ -124,14 +124,15 @@ class Predictions:
             return {}
         new, sizes = self.unlabelled, self.sets.sum(axis=1)
         total, unsure = int(new.sum()), int(self.unsure[new].sum())
-        single = int((new & ~self.unsure & (sizes == 1)).sum())
-        text = f"{single} of {total} rows have one class, {total - single - unsure} several, "
-        return {f"{100 * self.level:.4g} % sets": f"{text}{unsure} fit no labelled class (unsure)"}
+        single = int((new & (sizes == 1)).sum())
+        text = f"{single} of {total} rows have one class, {total - single} several; {unsure} fit no"
+        text += " labelled class (unsure), up to about 5 % are expected"
+        return {f"{100 * self.level:.4g} % sets": text}
 
     def added_to(
         self, frame: pd.DataFrame, *, each_class: bool = False
     ) -> tuple[pd.DataFrame, list[str]]:
-        """Add columns "prediction", "probability", sets of classes and, on request, each class.
+        """Add columns "prediction", "probability" and, on request, sets, "unsure", each class.
 
         A number is appended to a name that the table has already, with a note.
         """
@@ -148,6 +149,8 @@ class Predictions:
         if self.level is not None:
             texts = pd.array(self._set_texts(), dtype=pd.ArrowDtype(pa.string()))
             columns[f"classes_{round(100 * self.level, 6):g}"] = texts
+            marked = pa.array(self.unsure & self.unlabelled)
+            columns["unsure"] = pd.array(marked, dtype=pd.ArrowDtype(pa.bool_()))
         for name, shares in zip(self.classes, self.shares.T, strict=True) if each_class else ():
             columns[f"probability_{name}"] = np.round(shares, _DIGITS)
         added: dict[str, Any] = {}
@@ -161,7 +164,11 @@ class Predictions:
         return pd.concat([frame, pd.DataFrame(added, index=frame.index)], axis=1), notes
 
     def print_summary(
-        self, run: Run, facts: Mapping[str, str], document: Mapping[str, Any], scores: Any
+        self,
+        run: Run,
+        facts: Mapping[str, str],
+        document: Mapping[str, Any],
+        evidence: Evidence | None = None,
     ) -> None:
         """Print the result of ``classify`` or ``predict``: a few lines, or one JSON document.
 
@@ -170,9 +177,13 @@ class Predictions:
         run : Run
         facts, document : mappings
             Lines of the text, and entries of the JSON document.
-        scores : mapping from name to one number for each class
+        evidence : Evidence, optional
+            Adds the scores of each class.
         """
         counts, missing = self.counts(), int((self.codes < 0).sum())
+        scores: dict[str, list[Any]] = {}
+        if evidence is not None:
+            scores = {**evidence.scores, "recall_interval": evidence.recall_intervals}
         for place, row in enumerate(counts.values()):
             row |= {name: values[place] for name, values in scores.items()}
         if run.as_json:
@@ -186,14 +197,19 @@ class Predictions:
             return
         run.print_facts({**facts, **self.set_facts(), "note": run.notes})
         numbers = ["predicted"] if self.unlabelled.all() else ["given", "predicted"]
-        shares = ["mean_probability", *(name for name in ("recall", "precision") if name in scores)]
+        header = ["class", *numbers, "mean probability"]
         rows = [
-            [name, *(str(row[key]) for key in numbers), *(percent(row[key]) for key in shares)]
+            [name, *(str(row[key]) for key in numbers), percent(row["mean_probability"])]
             for name, row in counts.items()
         ]
+        if evidence is not None:
+            header += ["recall", "precision"]
+            precision = map(percent, evidence.scores["precision"])
+            for line, *cells in zip(rows, evidence.recall_texts, precision, strict=True):
+                line += cells
         if missing:
-            rows.append(["none", *"–" * (len(numbers) - 1), str(missing), *"–" * len(shares)])
-        header = ["class", *numbers, *(name.replace("_", " ") for name in shares)]
+            dashes = len(header) - len(numbers) - 1
+            rows.append(["none", *"–" * (len(numbers) - 1), str(missing), *"–" * dashes])
         run.console.print()
         run.print_table(header, rows, range(1, 6), show_edge=False)
         run.console.print()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from lowrankgcn._format import plural
+from lowrankgcn._format import plural, rounded_percent
 from lowrankgcn.operators import FloatArray
 
 _DOUBTFUL = 0.75  # leave-one-out probability of another class
@@ -24,6 +24,9 @@ _NORMAL_QUANTILE = 1.645  # 90 % of a normal distribution lie within this many d
 # tables the intervals then cover 92, 93 and 92 % with 5, 10 and 20 labels per class
 # (benchmarks/few_labels.py).
 _DEPENDENCE = 1.5
+_LEAST_LABELS = 2  # of a class: without its only label, a class cannot be predicted
+
+_NOT_KNOWN = "not known yet: label a second row of each class"
 
 
 class ReliabilityBin(NamedTuple):
@@ -61,6 +64,13 @@ class Evidence:
     block_shares : mapping from block to float
     importance : mapping from column to float
         The largest first; empty if it was not computed.
+
+    Notes
+    -----
+    A row with the only label of its class cannot be predicted correctly without it. So a class with
+    fewer than two labels has no scores (None) and does not count in their means. With fewer than
+    two labels per class on average, nothing is known (`is_known`): numbers are NaN, scores None,
+    and there are no doubtful rows and no reliability.
 
     See Also
     --------
@@ -106,23 +116,42 @@ class Evidence:
         return classes
 
     @property
+    def class_counts(self) -> NDArray[np.intp]:
+        """Number of labels of each class, shape (C,)."""
+        return np.bincount(self.codes, minlength=self.distributions.shape[1])
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there are two labels per class on average, enough to estimate the accuracy."""
+        return bool(len(self.codes) >= _LEAST_LABELS * self.distributions.shape[1])
+
+    @property
     def accuracy(self) -> float:
-        """Share of the rows whose most probable class is their label."""
-        return float((self.predicted == self.codes).mean())
+        """Share of the rows whose most probable class is their label; NaN if not known."""
+        return float((self.predicted == self.codes).mean()) if self.is_known else np.nan
 
     @property
     def interval(self) -> tuple[float, float]:
-        """90 % confidence interval of the accuracy (Clopper and Pearson)."""
-        count, tail = len(self.codes) / _DEPENDENCE, (1 - _INTERVAL) / 2
-        hits = self.accuracy * count
-        low = betaincinv(hits, count - hits + 1, tail) if hits > 0 else 0.0
-        high = betaincinv(hits + 1, count - hits, 1 - tail) if self.accuracy < 1 else 1.0
-        return float(low), float(high)
+        """90 % confidence interval of the accuracy (Clopper and Pearson); NaN if not known."""
+        return share_interval(self.accuracy, len(self.codes)) if self.is_known else (np.nan, np.nan)
+
+    @property
+    def meaning(self) -> str:
+        """Which accuracy it is, or that it is not known.
+
+        Labels that were drawn class by class carry no class shares.
+        """
+        if not self.is_known:
+            return _NOT_KNOWN
+        counts = self.class_counts
+        if 2 * (counts == counts.max()).sum() > len(counts):
+            return "an estimate of the balanced accuracy, as most classes have equally many labels"
+        return "an estimate for rows like the labelled ones"
 
     @property
     def log_loss(self) -> float:
-        """Mean cross-entropy."""
-        return log_loss(self.codes, self.distributions)
+        """Mean cross-entropy; NaN if not known."""
+        return log_loss(self.codes, self.distributions) if self.is_known else np.nan
 
     @property
     def largest_class(self) -> float:
@@ -148,40 +177,78 @@ class Evidence:
     def doubtful(self) -> list[tuple[int, int]]:
         """Labelled rows that clearly look like another class, and that class; clearest first."""
         other = self.predicted
-        doubt = np.where(other == self.codes, 0.0, self.distributions.max(axis=1))
+        sure = (other == self.codes) | ~self._scored[self.codes]
+        doubt = np.where(sure, 0.0, self.distributions.max(axis=1))
         order = np.argsort(-doubt, kind="stable")
         return [(int(k), int(other[k])) for k in order if doubt[k] > _DOUBTFUL]
 
     @property
     def scores(self) -> dict[str, list[float | None]]:
-        """Recall, precision and F1 of each class; precision is None if it is never predicted."""
+        """Recall, precision and F1 of each class.
+
+        None with fewer than two labels; precision also if the class is never predicted.
+        """
         counts = self.confusion
         labelled, predicted = counts.sum(axis=1), counts.sum(axis=0)
         totals = {"recall": labelled, "precision": predicted, "f1": (labelled + predicted) / 2}
         scores = {}
         for score, total in totals.items():
+            total = np.where(self._scored, total, 0)
             pairs = zip(counts.diagonal().tolist(), total.tolist(), strict=True)
             scores[score] = [hits / n if n else None for hits, n in pairs]
         return scores
 
     @property
+    def _scored(self) -> NDArray[np.bool_]:
+        """Which classes have scores."""
+        return self.is_known & (self.class_counts >= _LEAST_LABELS)
+
+    @property
+    def n_scored(self) -> int:
+        """Number of classes that have scores: those with at least two labels."""
+        return int(self._scored.sum())
+
+    @property
+    def recall_intervals(self) -> list[tuple[float, float] | None]:
+        """90 % confidence interval of the recall of each class; None where that is None."""
+        pairs = zip(self.scores["recall"], self.class_counts.tolist(), strict=True)
+        return [None if recall is None else share_interval(recall, n) for recall, n in pairs]
+
+    @property
+    def recall_texts(self) -> list[str]:
+        """Recall of each class with its interval in per cent, or that it has too few labels."""
+        texts = [f"{plural(n, 'label')}: too few" for n in self.class_counts.tolist()]
+        scored = zip(self.scores["recall"], self.recall_intervals, strict=True)
+        for k, (recall, interval) in enumerate(scored):
+            if recall is not None and interval is not None:
+                low, high = (f"{100 * end:.0f}" for end in interval)
+                texts[k] = f"{rounded_percent(recall)}, {low}–{high}"
+        return texts
+
+    @property
     def balanced_accuracy(self) -> float:
-        """Mean recall of the classes."""
-        return float(np.nanmean(np.array(self.scores["recall"], float)))
+        """Mean recall of the classes with at least two labels; NaN if not known."""
+        return self._mean_score("recall")
 
     @property
     def f1(self) -> float:
-        """Mean F1 of the classes (macro)."""
-        return float(np.nanmean(np.array(self.scores["f1"], float)))
+        """Mean F1 of the classes with at least two labels (macro); NaN if not known."""
+        return self._mean_score("f1")
+
+    def _mean_score(self, name: str) -> float:
+        values = [value for value in self.scores[name] if value is not None]
+        return float(np.mean(values)) if values else np.nan
 
     @property
     def overconfidence(self) -> float:
-        """Mean probability of the predicted classes minus the accuracy."""
+        """Mean probability of the predicted classes minus the accuracy; NaN if not known."""
         return float(self.distributions.max(axis=1).mean() - self.accuracy)
 
     @property
     def calibration(self) -> str:
         """A sentence on the difference between probabilities and accuracy."""
+        if not self.is_known:
+            return f"Reliability of the probabilities: {_NOT_KNOWN}."
         points = round(100 * abs(self.overconfidence))
         if not points:
             return "Probabilities agree with the accuracy on the labelled rows."
@@ -194,8 +261,11 @@ class Evidence:
 
     @property
     def reliability(self) -> list[ReliabilityBin]:
-        """Labelled rows by the probability of their predicted class, in ascending order."""
-        return self.reliability_bins()
+        """Labelled rows by the probability of their predicted class, in ascending order.
+
+        Empty if not known.
+        """
+        return self.reliability_bins() if self.is_known else []
 
     def reliability_bins(
         self, most: int = _MOST_BINS, same: float = _SAME_PROBABILITY
@@ -228,6 +298,15 @@ class Evidence:
             kind = re.sub(r"^weighted-|-(ranks|inverse|\d+)$", "", name).replace("-", " ")
             shares[kind] = shares.get(kind, 0.0) + share
         return dict(sorted(shares.items(), key=lambda pair: -pair[1]))
+
+
+def share_interval(share: float, n: int) -> tuple[float, float]:
+    """Return the confidence interval of a share of `n` labelled rows."""
+    count, tail = n / _DEPENDENCE, (1 - _INTERVAL) / 2
+    hits = share * count
+    low = betaincinv(hits, count - hits + 1, tail) if hits > 0 else 0.0
+    high = betaincinv(hits + 1, count - hits, 1 - tail) if share < 1 else 1.0
+    return float(low), float(high)
 
 
 def log_loss(

@@ -102,16 +102,17 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     block_shares_ : dict from str to float
         Mean share of each block in the scores; the shares add up to one.
     loo_accuracy_ : float
-        Share of the labelled rows that are predicted correctly without their own label.
+        Share of the labelled rows that are predicted correctly without their own label. This and
+        the next four are NaN with fewer than two labels per class on average: label more rows.
     loo_interval_ : (float, float)
         Its 90 % confidence interval.
     loo_log_loss_ : float
         Mean cross-entropy of the leave-one-out distributions.
     loo_balanced_accuracy_ : float
-        Mean over the classes of the share of their labelled rows that are predicted correctly
-        without their own label.
+        Mean over the classes with at least two labels of the share of their labelled rows that are
+        predicted correctly without their own label.
     loo_f1_ : float
-        Mean F1 score of the classes by leave-one-out; zero for a class that is never predicted.
+        Mean F1 score of these classes by leave-one-out; zero for a class that is never predicted.
     loo_distributions_ : (m, C) array
         Leave-one-out distributions of the labelled rows, in their order, under the class shares of
         the labels; with ``class_shares="equal"`` under equal ones.

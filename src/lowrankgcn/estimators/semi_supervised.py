@@ -197,7 +197,8 @@ def _summary(classifier: Any) -> str:
     if (evidence := getattr(classifier, "evidence_", None)) is not None:
         interval = " to ".join(map(percent, evidence.interval))
         facts["labelled rows"] = len(evidence.codes)
-        facts["leave-one-out accuracy"] = f"{percent(evidence.accuracy)} (90 % interval {interval})"
+        accuracy = f"{percent(evidence.accuracy)} (90 % interval {interval})"
+        facts["leave-one-out accuracy"] = accuracy if evidence.is_known else evidence.meaning
     if getattr(classifier, "graph_", None) is not None:
         facts["graph"] = repr(classifier.graph_)
     cells = (

@@ -24,7 +24,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn.estimators.class_labels import read_labels
-from lowrankgcn.estimators.evidence import Evidence
+from lowrankgcn.estimators.evidence import share_interval
 from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.estimators.gp_fitting import prepare_rows
 from lowrankgcn.estimators.parameters import GPParameters, checked
@@ -261,6 +261,6 @@ def _audited_accuracy(
     kept = np.isin(fitted._model.labelled, list(audited))
     if kept.sum() < _FEWEST_AUDITED or np.bincount(every.codes).min() < _FEWEST_OF_A_CLASS:
         return None
-    evidence = Evidence(every.codes[kept], every.distributions[kept])
-    low, high = evidence.interval
-    return {"value": evidence.accuracy, "low": low, "high": high}
+    value = float((every.predicted == every.codes)[kept].mean())
+    low, high = share_interval(value, int(kept.sum()))
+    return {"value": value, "low": low, "high": high}
