@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -15,7 +16,13 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import make_moons
 
-from lowrankgcn import AdjacencyGraph, GaussianGraph, Hypergraph, UnlabelledComponentWarning
+from lowrankgcn import (
+    AdjacencyGraph,
+    ColumnWarning,
+    GaussianGraph,
+    Hypergraph,
+    UnlabelledComponentWarning,
+)
 from lowrankgcn.estimators import gp_model
 from lowrankgcn.estimators.gcn_classifier import GCNClassifier
 from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
@@ -113,13 +120,20 @@ FRAMES: dict[str, Callable[[], tuple[Any, Any, str]]] = {
 }
 
 
+#: Cases in which rows without any cell get the class shares.
+EMPTY = ("all columns missing", "all cells NaN", "missing numbers", "nothing")
+
+
 @each("case", FRAMES)
 def test_tables(case: str) -> None:
     rows, new, kind = FRAMES[case]()
     y = labels(len(rows), kind)
     kept = rows.copy()
-    classifier = SpectralGPClassifier(rank=12, random_state=0).fit(rows, y)
-    check_outputs(classifier, new)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        classifier = SpectralGPClassifier(rank=12, random_state=0).fit(rows, y)
+        check_outputs(classifier, new)
+    assert {warning.category for warning in caught} == ({ColumnWarning} if case in EMPTY else set())
     importance = classifier.column_importance()
     total = sum(importance.values())
     assert total == pytest.approx(1.0) or all(value == 0 for value in importance.values())

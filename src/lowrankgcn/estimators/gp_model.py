@@ -133,19 +133,22 @@ class GPModel:
             raise invalid("edges", "None, because no features were fitted on a graph", "edges")
         return map_rows(lambda part: function(self.maps.read(part)), X, _CHUNK)
 
+    def _without_cells(self, X: Any, count: int) -> NDArray[np.bool_]:
+        """Return which rows have neither a cell nor a node, shape (q,)."""
+        graph = self.maps.nodes is not None or "given" in self.maps.embeddings
+        return X.empty_rows.copy() if isinstance(X, Table) and not graph else np.zeros(count, bool)
+
     def with_class_shares(self, distributions: FloatArray, X: Any, known: Any = ()) -> FloatArray:
         """Give rows without a cell, except the `known` ones, the class shares, with a warning."""
-        graph = self.maps.nodes is not None or "given" in self.maps.embeddings
-        if isinstance(X, Table) and not graph:
-            empty = X.empty_rows.copy()
-            empty[np.asarray(known, np.intp)] = False
-            if empty.any():
-                shares = np.bincount(self.codes, minlength=distributions.shape[1])
-                distributions[empty] = apply_factors(
-                    shares[None] / len(self.codes), self.process.factors
-                )
-                rows = f"{plural(int(empty.sum()), 'row')} without any cell"
-                warn_caller(f"the probabilities of {rows} are the class shares", ColumnWarning)
+        empty = self._without_cells(X, len(distributions))
+        empty[np.asarray(known, np.intp)] = False
+        if empty.any():
+            shares = np.bincount(self.codes, minlength=distributions.shape[1])
+            distributions[empty] = apply_factors(
+                shares[None] / len(self.codes), self.process.factors
+            )
+            rows = f"{plural(int(empty.sum()), 'row')} without any cell"
+            warn_caller(f"the probabilities of {rows} are the class shares", ColumnWarning)
         return distributions
 
     @cached_property
@@ -232,6 +235,7 @@ class GPModel:
         views = self.maps.views(parts) if views is None else views
         scores = self.process.scores(views)
         shares = apply_factors(softmax(self.process.temperature * scores), self.process.factors)
+        shares = self.with_class_shares(shares, X)
         pair = tuple(np.argsort(-shares, axis=1, kind="stable")[:, :2].T)
         errors: Any = None
         named: Any  # kind, name and value of the contributions to each row
@@ -253,6 +257,10 @@ class GPModel:
             named = zip(*columns, repeat(("block", "given", None)), strict=False)
         errors = np.zeros_like(amounts) if errors is None else errors
         odds = log_odds(self.process, scores, pair)
+        empty = self._without_cells(X, len(shares))  # the class shares are all there is
+        rows, first, second = np.flatnonzero(empty), pair[0][empty], pair[1][empty]
+        odds[rows] = baselines[rows] = np.log(shares[rows, first] / shares[rows, second])
+        amounts[rows] = 0.0
         explained = []
         for i, (first, second, about) in enumerate(zip(*pair, named, strict=False)):
             order = np.argsort(-np.abs(amounts[i]), kind="stable")
