@@ -39,7 +39,8 @@ def evaluate(X: pd.DataFrame, y: np.ndarray, labels: int, hidden: int | None) ->
     half = np.full(len(y), -1)
     half[known] = y[known]
     fitted = lg.SpectralGPClassifier(random_state=0).fit(X, half)
-    measures, marked = fitted._fitted.measures(), fitted.unsure()
+    of_views = fitted._model.novelty.measures
+    measures, marked = of_views(fitted._fitted_rows().views.views), fitted.unsure()
     rest = np.setdiff1d(np.arange(len(y)), known)
     if hidden is None:
         return {"marked without a hidden class": 100 * marked[rest].mean()}

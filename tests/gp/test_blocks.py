@@ -10,8 +10,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from lowrankgcn.gp import leaves
 from lowrankgcn.gp.blocks import Block, LinearBlock, RadialBlock
+from lowrankgcn.gp.graph_filters import PROPAGATIONS
 from lowrankgcn.gp.leaves import LeafBlock
-from lowrankgcn.gp.propagation import PROPAGATIONS
 from lowrankgcn.gp.recipe import (
     BLOCK_NAMES,
     SUPERVISED,

@@ -15,11 +15,11 @@ from numpy.testing import assert_allclose
 
 from lowrankgcn import AdjacencyGraph, Hypergraph
 from lowrankgcn._codec import decode, encode
+from lowrankgcn.gp.graph_filters import PROPAGATIONS
 from lowrankgcn.gp.likelihood import softmax, targets
 from lowrankgcn.gp.node_graph import NodeGraph
 from lowrankgcn.gp.process import FittedProcess, fit_process
 from lowrankgcn.gp.propagated_block import PropagatedBlock
-from lowrankgcn.gp.propagation import PROPAGATIONS
 from lowrankgcn.gp.recipe import Prior
 from lowrankgcn.gp.views import node_views
 
@@ -99,7 +99,7 @@ def fitted(nodes: NodeGraph, labelled: np.ndarray, **changes: Any) -> FittedProc
 @pytest.fixture
 def tight(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make filters and norms accurate to single precision."""
-    monkeypatch.setattr("lowrankgcn.gp.propagation._TOLERANCE", 1e-6)
+    monkeypatch.setattr("lowrankgcn.gp.graph_filters._TOLERANCE", 1e-6)
     monkeypatch.setattr("lowrankgcn.gp.node_graph._PROBES", 1000)
 
 

@@ -21,9 +21,9 @@ from lowrankgcn.exceptions import ColumnWarning, warn_caller
 from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows, log_odds
 from lowrankgcn.gp.blocks import LinearBlock
 from lowrankgcn.gp.conformal import Novelty, conformal_limit, prediction_sets
+from lowrankgcn.gp.graph_filters import PROPAGATIONS
 from lowrankgcn.gp.likelihood import softmax
 from lowrankgcn.gp.process import GaussianProcess
-from lowrankgcn.gp.propagation import PROPAGATIONS
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.views import RowViews
 from lowrankgcn.operators import FloatArray

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import integer_array, invalid
+from lowrankgcn.gp.graph_filters import PROPAGATIONS, Single, Smoother, apply_filter
 from lowrankgcn.gp.node_features import FeatureMatrix, NodeFeatures
-from lowrankgcn.gp.propagation import PROPAGATIONS, Single, Smoother, apply_filter
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.graphs.matrices import binary_matrix, check_weights, csr_copy
 from lowrankgcn.operators import FloatArray, MatrixFactor

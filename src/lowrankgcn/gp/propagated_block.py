@@ -22,8 +22,8 @@ import numpy as np
 
 from lowrankgcn._codec import saved
 from lowrankgcn.gp.blocks import Block, Views
+from lowrankgcn.gp.graph_filters import PROPAGATIONS
 from lowrankgcn.gp.node_graph import NodeGraph, PropagatedRows
-from lowrankgcn.gp.propagation import PROPAGATIONS
 from lowrankgcn.operators import FloatArray
 
 _LEAST = 1e-12  # squared norm of a row

@@ -30,10 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn.gp.blocks import Block, LinearBlock, RadialBlock, Views
+from lowrankgcn.gp.graph_filters import PROPAGATIONS
 from lowrankgcn.gp.leaves import LeafBlock
 from lowrankgcn.gp.likelihood import CONSTANT
 from lowrankgcn.gp.propagated_block import PropagatedBlock
-from lowrankgcn.gp.propagation import PROPAGATIONS
 from lowrankgcn.gp.shares import drawn_by_class
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.filters import RegularizedInverse

@@ -36,8 +36,8 @@ from lowrankgcn._codec import saved
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.gp.embedding import Embedding
+from lowrankgcn.gp.graph_filters import PROPAGATIONS
 from lowrankgcn.gp.node_graph import NodeGraph, carries_features
-from lowrankgcn.gp.propagation import PROPAGATIONS
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.graphs.cross_affinity import TableCross
 from lowrankgcn.operators import FloatArray
