@@ -52,6 +52,8 @@ def _body(command: Any, context: Any, table: list[str] | None = None) -> list[st
     lines += ["", f"```{{program}} {context.command_path}", "```"]
     sections: dict[str, list[Any]] = {"Arguments": [], "Options": []}
     for parameter in command.get_params(context):
+        if getattr(parameter, "hidden", False):  # an option that is refused with a hint
+            continue
         kind = f"{parameter.param_type_name.title()}s"
         panel = getattr(parameter, "rich_help_panel", None) or kind
         sections.setdefault(panel, []).append(parameter)

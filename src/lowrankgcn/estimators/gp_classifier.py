@@ -60,7 +60,7 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     graph : {"auto", "knn", "gaussian", "hypergraph", "precomputed"} or Graph
         Graphs of the spectral blocks. "auto": every graph that can be built.
         "precomputed": X is the matrix of weights. With a graph object, X holds the features, which
-        are propagated over given edges or hyperedges (:mod:`lowrankgcn.gp.graph_filters`). For
+        are propagated over given edges or hyperedges (``lowrankgcn.gp.graph_filters``). For
         weights, sparse incidence rows or a graph in place of X, the spectral blocks of that graph
         are the only ones.
     blocks : "auto" or sequence of str

@@ -221,7 +221,7 @@ def choose_columns(
     Parameters
     ----------
     frame : DataFrame or other table
-        The result of :func:`read_file`, or what :meth:`Table.read` accepts.
+        The result of :func:`read_file`, or what ``Table.read`` accepts.
     target : str or None
         Column of the classes; None if there is none in the table.
     drop : names
