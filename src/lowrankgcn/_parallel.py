@@ -144,7 +144,8 @@ def map_in_order(
     function : callable
         Must be safe to run in several threads. Its own chunks run in the thread that calls it.
     items : iterable
-        Taken one by one by the calling thread.
+        Taken one by one by the calling thread. The chunks of the only item of a list may run in
+        several threads.
     n_threads : int, optional
         :func:`available_threads` by default.
 
@@ -158,6 +159,9 @@ def map_in_order(
         with inline_chunks():
             return function(item)
 
+    if isinstance(items, list) and len(items) == 1:
+        yield function(items[0])
+        return
     threads = n_threads or available_threads()
     waiting: deque[Future[Result]] = deque()
     with (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,6 +18,7 @@ from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 
 if TYPE_CHECKING:
     from lowrankgcn.cli.labelled_table import LabelledTable
+    from lowrankgcn.cli.predictions import Tally
     from lowrankgcn.estimators.evidence import Evidence
 
 _FEW_COLUMNS = 30  # the importance of more columns is computed on request only
@@ -78,27 +80,25 @@ def classify(args: Arguments) -> None:
     to_stdout = str(out) == "-" or not (out or report or save or args.as_json or args.quiet)
     run = terminal.Run(quiet=args.quiet, as_json=args.as_json, rows_printed=to_stdout)
     with run.step("loading"):
-        from lowrankgcn.cli.labelled_table import check_ending, read_labelled_table, write_table
+        from lowrankgcn.cli.labelled_table import check_ending, read_labelled_table
     check_ending(out)
     with run.step("reading"), terminal.one_line_errors():
-        data = read_labelled_table(options)
-        if save is None and data.labels.notna().all():
+        data = read_labelled_table(options, in_blocks=True)
+        if save is None and data.labels.notna().all() and data.n_rows == len(data.labels):
             advice = "" if given else "; use --save to keep a model for other tables"
             message = f"there is a label in every row, nothing to predict{advice}"
             raise ValueError(f"{data.table.name}: column {args.target!r}: {message}")
     # Importing the classifier takes a second or more; an invalid table need not wait for it.
     with run.step("loading"):
+        from lowrankgcn.cli.block_rows import classified_rows, totals, write_rows
         from lowrankgcn.estimators.evidence import Evidence
 
         classifier = getattr(lowrankgcn, name)(**settings)
     with run.computing("fitting"):
+        if data.source is not None:  # rows without cells are counted in the whole file
+            warnings.filterwarnings("ignore", "the probabilities of")
         classifier.set_params(**data.graph_option).fit(data.rows, data.labels)
     run.seconds |= classifier.timings_
-    predictions = data.predictions(classifier)
-    if args.level is not None:
-        with run.step("sets"):
-            sets, unsure = classifier.prediction_sets(level=args.level), classifier.unsure()
-        predictions = replace(predictions, level=args.level, sets=sets, unsure=unsure)
     importance = args.importance
     if importance is None:
         few = data.features.shape[1] <= _FEW_COLUMNS
@@ -106,25 +106,39 @@ def classify(args: Arguments) -> None:
     with run.step("importance"):
         evidence = Evidence.from_classifier(classifier, importance=importance)
     run.notes += data.notes
+    with run.step("sets" if args.level is not None else "writing"):
+        work = classified_rows(data, classifier, args.level)
+    with run.step("writing" if data.source is None else "classifying"):
+        names = {"each_class": args.probabilities, "new_only": out is None}
+        tally, notes = write_rows(
+            data.blocks(),
+            work,
+            data.n_rows,
+            out,
+            data.table,
+            written=out is not None or to_stdout,
+            **names,
+        )
+        run.notes += notes
+        run.warn(tally.warnings())
+        if out is not None and str(out) != "-":
+            run.files["written"] = str(out)
     with run.step("writing"):
-        if out is not None or to_stdout:
-            frame, renamed = predictions.added_to(data.table.frame, each_class=args.probabilities)
-            run.notes += renamed
-            frame = frame[predictions.unlabelled] if out is None else frame
-            run.files |= write_table(frame, out, data.table)
         if report is not None:
             command_line = terminal.command_line(args.context, "as_json", "quiet")
-            about = {"command": command_line, "facts": predictions.set_facts()}
+            facts = tally.set_facts() | (totals(tally) if data.source is not None else {})
+            about: dict[str, Any] = {"command": command_line, "facts": facts}
             about |= {"seconds": run.seconds, "warnings": run.warnings}
+            about["notes"] = [*data.notes, *notes]
             write_report(report, data, classifier, evidence, **about)
             run.files["report"] = str(report)
         if save is not None:
-            save_model(save, data, classifier)
+            save_model(save, data, classifier, tally.unreadable)
             run.files["model"] = str(save)
-    facts, document = _summary(data, classifier, evidence)
-    if predictions.unsure is not None:
-        document["unsure"] = int((predictions.unsure & predictions.unlabelled).sum())
-    predictions.print_summary(run, facts, document, evidence)
+    facts, document = _summary(data, tally, classifier, evidence)
+    if tally.unsure is not None:
+        document["unsure"] = tally.unsure
+    tally.print_summary(run, facts, document, evidence)
 
 
 def _classifier_settings(options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -153,26 +167,33 @@ def write_report(
     from lowrankgcn.report.classification import Classification
     from lowrankgcn.report.pages import render_classification  # loads Jinja2
 
-    about |= {"columns": data.columns, "source": data.table.name, "notes": data.notes}
+    about = {"notes": data.notes} | about
+    about |= {"columns": data.columns, "source": data.table.name}
     about |= {"evidence": evidence, "seed": classifier.random_state}
     classification = Classification(classifier, data.table.frame, data.labels, **about)
     terminal.write_output(path, render_classification(classification), "--report")
 
 
-def save_model(path: Path, data: LabelledTable, classifier: Any) -> None:
-    """Write a fitted classifier with the columns it needs."""
+def save_model(
+    path: Path, data: LabelledTable, classifier: Any, unreadable: Mapping[Any, int] | None = None
+) -> None:
+    """Write a fitted classifier with the columns it needs; cells of some may be unreadable."""
     from lowrankgcn._codec import encode
 
-    described = {"columns": encode(data.columns)[1], "type": data.type, "source": data.table.name}
+    more = [name for name, cells in (unreadable or {}).items() if cells]
+    missing = tuple(dict.fromkeys([*data.columns.unreadable_as_missing, *more]))
+    columns = replace(data.columns, unreadable_as_missing=missing)
+    described = {"columns": encode(columns)[1], "type": data.type, "source": data.table.name}
+    whole = data.source is None
     with terminal.one_line_errors("--save", writing=path):
-        lowrankgcn.save(classifier, path, description=described)
+        lowrankgcn.save(classifier, path, fitted_rows=whole, description=described)
 
 
 def _summary(
-    data: LabelledTable, classifier: Any, evidence: Evidence | None
+    data: LabelledTable, tally: Tally, classifier: Any, evidence: Evidence | None
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """Return lines, and entries of the JSON document, about the table and the fit."""
-    columns, n_rows, n_labelled = data.columns, len(data.labels), data.n_labelled
+    columns, n_rows, n_labelled = data.columns, tally.n_rows, tally.n_labelled
     kinds = Counter(_KINDS[kind] for kind in columns.used.values())
     kinds_text = ", ".join(f"{n} {kind}" for kind, n in kinds.items()) or "a graph"
     process = hasattr(classifier, "graphs_")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -121,6 +121,7 @@ def merged_labels(
     more: TableFile,
     key: str | None,
     by_position: bool = False,
+    n_rows: int | None = None,
 ) -> tuple[pd.Series, list[str]]:
     """Add the labels of another file.
 
@@ -137,6 +138,9 @@ def merged_labels(
         Column of both tables that identifies the rows; journals of the studio do without it.
     by_position : bool
         Whether labels of a journal stay at their row numbers, whatever the cells.
+    n_rows : int, optional
+        Number of rows of the whole table, if `frame` has only some of them, with their numbers as
+        the index.
 
     Raises
     ------
@@ -177,7 +181,7 @@ def merged_labels(
             rows = present.to_numpy(np.intp)
             changed, new = changed.loc[present.index], new[present.index]
         else:
-            rows = row_positions(changed[place], frame, key)
+            rows = row_positions(changed[place], frame, key, n_rows)
         _check_cells(changed, frame.iloc[rows], {target, place})
     if len(set(rows.tolist())) < len(rows):
         notes.append(f"{more.name} has several labels of one row; the last one is used")
@@ -190,10 +194,32 @@ def merged_labels(
     return labels, notes
 
 
-def row_positions(column: pd.Series, frame: pd.DataFrame, key: str | None) -> Any:
+def named_rows(
+    files: Iterable[TableFile], key: str | None, names: Collection[str]
+) -> Callable[[pd.DataFrame], Any]:
+    """Return what marks the rows of a block that label files name, by number or by `key`."""
+    place = key or free_name("row", names)
+    columns = [file.frame[place].to_frame() for file in files if place in file.frame]
+    texts = {text for column in columns for text in read_texts(column, place)}
+    numbers = {int(text) - 1 for text in texts if str(text).isdecimal()}
+
+    def mark(block: pd.DataFrame) -> Any:
+        if key is None:
+            return np.isin(block.index, list(numbers))
+        if not texts or key not in block:
+            return np.zeros(len(block), bool)
+        return read_texts(block, key).isin(texts - {None}).to_numpy()
+
+    return mark
+
+
+def row_positions(
+    column: pd.Series, frame: pd.DataFrame, key: str | None, n_rows: int | None = None
+) -> Any:
     """Return positions in a table from row numbers, or from values of its column `key`."""
     if key is None:
-        return _row_numbers(column, len(frame))
+        numbers = _row_numbers(column, len(frame) if n_rows is None else n_rows)
+        return numbers if n_rows is None else frame.index.get_indexer(numbers)
     if key not in frame.columns:
         raise ValueError(f"--key: expected a column of the table, got {key!r}")
     known, wanted = read_texts(frame, key), read_texts(column.to_frame(), column.name)

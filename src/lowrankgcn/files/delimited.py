@@ -20,6 +20,7 @@ import io
 import lzma
 import os
 import re
+from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from typing import Any
 
@@ -69,6 +70,11 @@ def largest_result(size: int) -> int:
     return max(_SMALL, _FACTOR * size)
 
 
+def compression(data: bytes) -> str | None:
+    """Return Arrow's name of the compression of data, by their first bytes."""
+    return next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), None)
+
+
 def unpack(data: bytes) -> bytes:
     """Decompress data once if it is compressed.
 
@@ -77,7 +83,7 @@ def unpack(data: bytes) -> bytes:
     ValueError
         If the data are damaged or incomplete, or grow to more than 1 GB and 200 times their size.
     """
-    kind = next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), None)
+    kind = compression(data)
     if kind is None:
         return data
     source: Any = pa.BufferReader(data)
@@ -160,15 +166,14 @@ def parse_delimited(data: bytes, delimiter: str | None) -> tuple[Any, str]:
     ValueError
         If the header has no names, a row has more or fewer cells, or a quote is never closed.
     """
-    if first := _SEPARATOR.match(data):  # Excel's first line; a blank one keeps the line numbers
-        delimiter, data = delimiter or first[1].decode(), b"\n" + data[first.end() :]
-    delimiter, names = read_header(data, delimiter)
+    data, separator = without_separator(data)
+    delimiter, names = read_header(data, delimiter or separator)
     try:
         table = _texts(data, delimiter, names)
         if table.column_names != names:  # Arrow parses odd quotes in the header differently
             table = _texts(data, delimiter, table.column_names)
     except pa.ArrowInvalid as error:
-        _locate(data, delimiter)
+        locate_error(data, delimiter)
         # Arrow requires the header to end with a newline.
         if data.count(b"\n") + data.count(b"\r") <= 1:
             return pa.table({name: pa.array([], pa.string()) for name in names}), delimiter
@@ -176,19 +181,34 @@ def parse_delimited(data: bytes, delimiter: str | None) -> tuple[Any, str]:
     # An unclosed quote makes the rest of the file one cell.
     last = str(table.column(table.num_columns - 1)[-1]) if table.num_rows else ""
     if b'"' in data and ("\n" in last or "\r" in last or data.count(b'"') % 2):
-        _locate(data, delimiter)
+        locate_error(data, delimiter)
     return table, delimiter
 
 
 def _texts(data: bytes, delimiter: str, names: list[str]) -> Any:
-    """Parse all columns in `names` as texts; Arrow infers the types of any others."""
-    types = dict.fromkeys(names, pa.string())
-    return arrow_csv.read_csv(
-        pa.BufferReader(data),
-        arrow_csv.ReadOptions(block_size=_BLOCK),
-        arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        arrow_csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True),
-    )
+    return arrow_csv.read_csv(pa.BufferReader(data), **text_options(delimiter, names, _BLOCK))
+
+
+def text_options(delimiter: str, names: Iterable[str], block: int) -> dict[str, Any]:
+    """Return Arrow's options to parse all columns in `names` as texts; it guesses any others."""
+    convert = {"column_types": dict.fromkeys(names, pa.string())}
+    return {
+        "read_options": arrow_csv.ReadOptions(block_size=block),
+        "parse_options": arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        "convert_options": arrow_csv.ConvertOptions(
+            **convert, null_values=[""], strings_can_be_null=True
+        ),
+    }
+
+
+def without_separator(data: bytes) -> tuple[bytes, str | None]:
+    r"""Replace Excel's first line, which names the delimiter, by a blank one; return both.
+
+    >>> without_separator(b"sep=;\na;b")
+    (b'\na;b', ';')
+    """
+    first = _SEPARATOR.match(data)  # a blank line keeps the line numbers
+    return (data, None) if first is None else (b"\n" + data[first.end() :], first[1].decode())
 
 
 def read_header(data: bytes, delimiter: str | None) -> tuple[str, list[str]]:
@@ -209,14 +229,15 @@ def read_header(data: bytes, delimiter: str | None) -> tuple[str, list[str]]:
     return best
 
 
-def _lines(data: bytes) -> Any:
-    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
+def _lines(data: Any, encoding: str = "utf-8-sig") -> Any:
+    source = io.BytesIO(data) if isinstance(data, bytes) else data
+    return io.TextIOWrapper(source, encoding=encoding, newline="")
 
 
-def _locate(data: bytes, delimiter: str) -> None:
-    """Raise a ValueError that names the first malformed line, if there is one."""
+def locate_error(data: Any, delimiter: str, encoding: str = "utf-8-sig") -> None:
+    """Raise a ValueError that names the first malformed line of bytes or an open file."""
     before = csv.field_size_limit(_LONGEST_CELL)
-    records = csv.reader(_lines(data), delimiter=delimiter, strict=True)
+    records = csv.reader(_lines(data, encoding), delimiter=delimiter, strict=True)
     begin, expected = 1, 0
     try:
         for record in records:

@@ -197,18 +197,15 @@ def read_file(
         choice(format, "format", get_args(Format))
     if decimal is not None:
         choice(decimal, "decimal", (".", ","))
-    if delimiter is not None:
-        delimiter = "\t" if delimiter in _TAB else delimiter
-        if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
-            raise invalid("delimiter", "one ASCII character", repr(delimiter))
-    paths, name = _find_files(path)
+    delimiter = check_delimiter(delimiter)
+    paths, name = find_files(path)
     files = []
     for one in paths:
         data = sys.stdin.buffer.read() if one == "-" else Path(one).read_bytes()
         with prefix_errors("standard input" if one == "-" else one):
             expected = format or SUFFIXES.get(split_ending(one)[0])
             files.append(_parse(unpack(data), expected, encoding, delimiter))
-            _check(files[-1].frame)
+            check_table(files[-1].frame)
     tables = [file.frame for file in files]
     if decimal is None:
         marks = {find_decimal(file.frame, file.delimiter) for file in files if file.texts}
@@ -224,7 +221,17 @@ def read_file(
     )
 
 
-def _find_files(path: Any) -> tuple[list[str], str]:
+def check_delimiter(delimiter: str | None) -> str | None:
+    """Return a valid delimiter; "tab" is one."""
+    delimiter = "\t" if delimiter in _TAB else delimiter
+    if delimiter is not None and (
+        len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'
+    ):
+        raise invalid("delimiter", "one ASCII character", repr(delimiter))
+    return delimiter
+
+
+def find_files(path: Any) -> tuple[list[str], str]:
     """Return the files of a path, a pattern or several of them, and a name for all."""
     several = not isinstance(path, (str, os.PathLike))
     wanted = [os.fspath(one) for one in path] if several else [os.fspath(path)]
@@ -290,6 +297,13 @@ def _parse_arrow(data: bytes, format: Format) -> Any:
 
 def _joined(tables: list[Any], paths: list[str]) -> Any:
     """Return the rows of all tables, with the columns in the order of the first one."""
+    schema = joined_schema(tables, paths)
+    parts = [table.select(schema.names) for table in tables]
+    return pa.concat_tables(parts, promote_options="permissive")
+
+
+def joined_schema(tables: list[Any], paths: list[str]) -> Any:
+    """Return the columns of all tables, in the order of the first one, with types for all rows."""
     names, schema = tables[0].column_names, tables[0].schema
     for table, path in zip(tables[1:], paths[1:], strict=True):
         missing = [name for name in names if name not in table.column_names]
@@ -303,10 +317,10 @@ def _joined(tables: list[Any], paths: list[str]) -> Any:
             reason = str(error).splitlines()[0].removeprefix("Unable to merge: ")
             got = f"others: {reason}; convert the files to one type"
             raise invalid(path, f"the types of {paths[0]}", got) from None
-    return pa.concat_tables([t.select(names) for t in tables], promote_options="permissive")
+    return schema
 
 
-def _check(table: Any) -> None:
+def check_table(table: Any, n_rows: int | None = None) -> None:
     """Raise ValueError unless the table has rows, plain cells and unique column names."""
     names = table.column_names
     if len(set(names)) < len(names):
@@ -315,5 +329,5 @@ def _check(table: Any) -> None:
     for field in table.schema:
         if pa.types.is_nested(field.type):
             raise invalid(f"column {field.name!r}", "one value per cell", field.type)
-    if 0 in table.shape:
+    if not names or not (table.num_rows if n_rows is None else n_rows):
         raise ValueError("expected at least one row below the header, got none")

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, final
@@ -37,7 +37,7 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.tables.cells import Cells, Name
 from lowrankgcn.tables.table import Table
-from lowrankgcn.tables.texts import DateOrder, TextColumn, spelled
+from lowrankgcn.tables.texts import DateOrder, TextColumn, plain_numbers, spelled
 from lowrankgcn.tables.words import find_words, is_free_text, word_columns
 
 Kind = Literal["number", "date", "category", "text"]
@@ -81,7 +81,7 @@ class Columns:
     dates : dict from date column to {"day first", "month first"}
         Columns of texts whose year is last.
     unreadable_as_missing : tuple of str
-        Columns of numbers in which other texts are missing.
+        Columns of numbers or dates in which other texts are missing.
     decimal_commas : tuple of str
         Columns of numbers with decimal commas in a table with decimal points.
     notes : tuple of str
@@ -144,7 +144,9 @@ class Columns:
             total[column_of.get(name, name)] += share
         return dict(sorted(total.items(), key=lambda pair: -pair[1]))
 
-    def features(self, frame: Any, *, decimal: str = ".") -> Table:
+    def features(
+        self, frame: Any, *, decimal: str = ".", unreadable: Counter[Name] | None = None
+    ) -> Table:
         """Return the used columns as numbers, dates and categories.
 
         A text column becomes one boolean column for each of its words, such as "review: great";
@@ -156,6 +158,9 @@ class Columns:
             The table, or another table with the same column names in any order.
         decimal : str
             Decimal mark, see :class:`TableFile`.
+        unreadable : Counter, optional
+            Every cell is read on its own, because `frame` is a part of a table. Cells of numeric
+            and date columns that cannot be parsed are missing, and added to this count by column.
 
         Raises
         ------
@@ -171,9 +176,19 @@ class Columns:
         typed: dict[Name, Cells] = {}
         empty = np.ones(table.n_rows, bool)
         for name, kind in self.used.items():
-            column = TextColumn(table[name], "," if name in self.decimal_commas else decimal)
+            mark = "," if name in self.decimal_commas else decimal
+            if unreadable is not None and kind == "number" and frame is not table:
+                cells = plain_numbers(frame[name], mark)
+                if cells is not None:
+                    typed[name] = cells
+                    empty &= cells.missing
+                    continue
             missing = name in self.unreadable_as_missing
+            alone = unreadable is not None or (missing and kind == "date")
+            column = TextColumn(table[name], mark, self.dates.get(name), alone)
             with prefix_errors(f"column {name!r}"):
+                if unreadable is not None and kind in ("number", "date"):
+                    unreadable[name] += column.n_unreadable(kind)
                 if kind == "number":
                     typed[name] = column.as_numbers(unreadable_as_missing=missing)
                 elif kind == "date":
