@@ -38,7 +38,7 @@ def classified_rows(data: LabelledTable, classifier: Any, level: float | None) -
         fitted += [classifier.prediction_sets(level=level), classifier.unsure()]
     if data.source is not None:
         renumber(classifier, data.labels.index.to_numpy())
-        model = predictor(classifier)
+        model = _compile(predictor(classifier))
 
     def work(block: pd.DataFrame) -> tuple[pd.DataFrame, Predictions, Tally]:
         frame, labels = data.labelled(block)
@@ -76,7 +76,7 @@ def predicted_rows(
     dropped : list of str
         Columns that are not written.
     """
-    kind = model.description.get("type")
+    kind = _compile(model).description.get("type")
 
     def work(block: pd.DataFrame) -> tuple[pd.DataFrame, Predictions, Tally]:
         tally, features = Tally(_texts(model.classes)), whole
@@ -95,6 +95,13 @@ def predicted_rows(
         return block.drop(columns=dropped), predictions, tally
 
     return work
+
+
+def _compile(model: SavedClassifier) -> SavedClassifier:
+    """Compile the scores once, and not in every thread."""
+    if isinstance(model.model, GPModel):
+        _ = model.model.compiled
+    return model
 
 
 def _results(

@@ -169,6 +169,7 @@ def write_report(
 
     about = {"notes": data.notes} | about
     about |= {"columns": data.columns, "source": data.table.name}
+    about["numbers"] = data.table.frame.index.to_numpy()
     about |= {"evidence": evidence, "seed": classifier.random_state}
     classification = Classification(classifier, data.table.frame, data.labels, **about)
     terminal.write_output(path, render_classification(classification), "--report")
