@@ -191,6 +191,7 @@ def read_labelled_table(
         frame = frame.drop(columns=earlier)
         rows = Table.read(frame)
         named |= {"decimal": table.decimal, "allow_no_features": edges is not None}
+        named["n_rows"] = n_rows
         columns = choose_columns(rows, target, **named)
         labels = read_texts(frame, target)
         with prefix_errors(f"column {target!r}"):

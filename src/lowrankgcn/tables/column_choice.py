@@ -230,6 +230,7 @@ def choose_columns(
     decimal: str = ".",
     allow_no_features: bool = False,
     leave_out: Collection[str] = ("identifier", "constant", "empty"),
+    n_rows: int | None = None,
 ) -> Columns:
     """Choose the columns of a table that are used as features.
 
@@ -250,6 +251,8 @@ def choose_columns(
         Whether all columns may be left out.
     leave_out : reasons
         Why columns are left out that are not named.
+    n_rows : int, optional
+        Number of rows of the whole table, if `frame` is a sample of it.
 
     Returns
     -------
@@ -335,7 +338,7 @@ def choose_columns(
                 elif kind == "text":
                     raise ValueError("expected words that occur in several rows, got none")
             if kind is None:
-                kind, reason = column.kind, _reason(column, name)
+                kind, reason = column.kind, _reason(column, name, n_rows or len(table))
                 reason = reason if reason in leave_out else None
                 guesses.append(_mixed_note(column, name, reason))
                 if reason is not None:
@@ -396,7 +399,7 @@ def check_class_count(n_classes: int, n_labelled: int, *, fractions: bool = Fals
         raise ValueError(f"expected classes, got {got}")
 
 
-def _reason(column: TextColumn, name: Name) -> Reason | None:
+def _reason(column: TextColumn, name: Name, n_rows: int) -> Reason | None:
     """Return why a column is left out, or None."""
     cells, numbers = column.typed, column.typed.numbers
     values = cells.codes if numbers is None else numbers
@@ -413,7 +416,7 @@ def _reason(column: TextColumn, name: Name) -> Reason | None:
     if not column.whole or column.numbers.style == "formatted" or n_distinct < len(cells):
         return None
     ascending = numbers[1:] > numbers[:-1]
-    consecutive = int(numbers.max()) - int(numbers.min()) == len(numbers) - 1
+    consecutive = int(numbers.max()) - int(numbers.min()) < n_rows
     words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", str(name)).lower()  # rowId
     named = not _IDENTIFIER_WORDS.isdisjoint(re.findall(r"[^\W\d_]+", words))
     numbered = consecutive or ascending.all() or not ascending.any()
