@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from lowrankgcn.estimators.evidence import Evidence
 
 _FEW_COLUMNS = 30  # the importance of more columns is computed on request only
-_KINDS = {"number": "numeric", "date": "date", "category": "categorical", "text": "free text"}
+_KINDS = {"number": "numeric", "date": "date", "category": "categorical"}
+_KINDS |= {"text": "free text", "vector": "vector"}
 
 
 @command(
@@ -161,9 +162,7 @@ def write_report(
 
 def save_model(path: Path, data: LabelledTable, classifier: Any) -> None:
     """Write a fitted classifier with the columns it needs."""
-    from lowrankgcn._codec import encode
-
-    described = {"columns": encode(data.columns)[1], "type": data.type, "source": data.table.name}
+    described = {"columns": data.columns, "type": data.type, "source": data.table.name}
     with terminal.one_line_errors("--save", writing=path):
         lowrankgcn.save(classifier, path, description=described)
 
@@ -200,7 +199,7 @@ def _summary(
         return facts, document
     facts |= _accuracy_facts(evidence)
     facts["blocks"] = terminal.shares_text(evidence.kinds)
-    importance = columns.column_sums(evidence.importance)
+    importance = evidence.importance
     if importance:
         facts["columns"] = terminal.shares_text(importance)
     without_own_label = ("accuracy", "interval", "balanced_accuracy", "f1", "log_loss")

@@ -104,7 +104,8 @@ def _suggestions(
 ) -> list[dict[str, Any]]:
     """Return the numbers of rows, their predictions and their cells as texts."""
     names = data.columns.used or data.columns.left_out  # nodes of a graph without columns
-    chosen = data.table.frame[[*names]].iloc[rows]
+    known = [name for name in names if name in data.table.frame]  # not vectors of another file
+    chosen = data.table.frame[known].iloc[rows]
     texts = chosen.astype(object).map(str).astype(object).where(chosen.notna(), None)
     suggested = []
     for row, values in zip(rows.tolist(), texts.to_dict("records"), strict=True):

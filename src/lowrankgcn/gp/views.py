@@ -192,7 +192,10 @@ class FittedViews:
             features = FittedTable.fit(table) if nodes is None else nodes.reader.table
             assert features is not None
             parts = features.read(table)
+            edges = features.encoder.n_hyperedges  # none of vectors
             for name in graphs if features.used else ():
+                if name == "hypergraph" and not edges:
+                    continue
                 built[name] = _build(name, parts, features, rank, random_state)
         if given is not None and (nodes is None or nodes.n_nodes <= _SPECTRAL_NODES):
             built["given"] = given, rank, None

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn.tables.cells import Name
-from lowrankgcn.tables.columns import Encoding, FloatArray, Scores
+from lowrankgcn.tables.columns import Encoding, FloatArray, Scores, VectorScores
 from lowrankgcn.tables.encoder import TableEncoder
 from lowrankgcn.tables.table import Table
 
@@ -59,10 +59,13 @@ class FittedTable:
         Hyperedges of the columns: bins of numbers, their missing cells, and values.
     scores : tuple of Scores
         Of the numeric columns.
+    vectors : tuple of VectorScores
+        Of the columns of vectors, which have features only.
     """
 
     encoder: TableEncoder
     scores: tuple[Scores, ...]
+    vectors: tuple[VectorScores, ...] = ()
 
     @classmethod
     def fit(cls, frame: Any) -> FittedTable:
@@ -70,21 +73,35 @@ class FittedTable:
         table = Table.read(frame, "X")
         scores: list[Scores] = []
         encodings: list[Encoding] = []
+        vectors: list[VectorScores] = []
         for name, cells in table.items():
             if cells.kind == "category":
                 column = Encoding.fit(cells, name, min_count=2, missing=True, most=_MOST_VALUES)
                 if column.values and column.shares[0] < 1:  # a value of one row says nothing
                     encodings.append(column)
                 continue
-            if cells.missing.all() or math.isinf((score := Scores.fit(cells, name)).deviation):
+            if cells.missing.all():
                 continue
-            scores.append(score)
-            encodings += [Encoding.fit(cells, name, number, min_count=2) for number in _BINS]
+            if cells.kind == "vector":
+                if math.isinf((vector := VectorScores.fit(cells, name)).unit):
+                    continue
+                vectors.append(vector)
+            elif math.isinf((score := Scores.fit(cells, name)).deviation):
+                continue
+            else:
+                scores.append(score)
+                encodings += [Encoding.fit(cells, name, number, min_count=2) for number in _BINS]
             if cells.missing.sum() >= 2:
                 share = float(cells.missing.mean())
                 encodings.append(Encoding(name, (None,), (share,), cells.unit, limits=()))
         encoder = TableEncoder(table.names, tuple(encodings))
-        return cls(encoder, _as_coordinates(tuple(scores), len(encoder.used)))
+        if not vectors:
+            scores = _as_coordinates(scores, len(encoder.used))
+        return cls(encoder, tuple(scores), tuple(vectors))
+
+    def match(self, frame: Any) -> Table:
+        """Read the columns in use of a table, with their names at fitting."""
+        return Table.read(frame, "X").matched(self.encoder.names, self.used, "X")
 
     def read(self, frame: Any) -> dict[str, NDArray[Any]]:
         """Compute features and hyperedges of rows.
@@ -106,7 +123,7 @@ class FittedTable:
         ValueError
             If a column is missing, infinite, or of another kind than at fitting.
         """
-        table = self.encoder.match(frame, "X")
+        table = self.match(frame)
         codes = self.encoder.transform(table)
         standard = np.empty((table.n_rows, len(self.owners)))
         ranks = np.empty_like(standard)
@@ -119,6 +136,11 @@ class FittedTable:
                 ids = np.arange(*self.encoder.offsets[j : j + 2])
                 indicators = (codes[:, [j]] == ids) - np.array(column.shares)
                 standard[:, at : at + len(ids)] = ranks[:, at : at + len(ids)] = indicators
+        at = self._offsets[-1]
+        for vector in self.vectors:
+            part = np.clip(vector.read(table[vector.name]), -_FARTHEST, _FARTHEST)
+            standard[:, at : at + part.shape[1]] = ranks[:, at : at + part.shape[1]] = part
+            at += part.shape[1]
         return {"standard": standard, "ranks": ranks, "codes": codes}
 
     @cached_property
@@ -130,14 +152,15 @@ class FittedTable:
 
     @cached_property
     def _offsets(self) -> list[int]:
-        """First feature of every column of codes, followed by the number of features."""
+        """First feature of every column of codes, followed by the first one of vectors."""
         widths = [len(c.values) if isinstance(c, Encoding) else bool(c) for c in self._features]
         return [0, *accumulate(widths)]
 
-    @property
+    @cached_property
     def used(self) -> tuple[Name, ...]:
         """Names of the columns in use."""
-        return self.encoder.used
+        used = {*self.encoder.used, *(vector.name for vector in self.vectors)}
+        return tuple(name for name in self.encoder.names if name in used)
 
     @cached_property
     def code_owners(self) -> NDArray[np.intp]:
@@ -148,13 +171,16 @@ class FittedTable:
     @cached_property
     def owners(self) -> NDArray[np.intp]:
         """Position in `used` of every feature, shape (d,)."""
-        return np.repeat(self.code_owners, np.diff(self._offsets))
+        vectors = [self.used.index(vector.name) for vector in self.vectors]
+        owners = np.append(self.code_owners, vectors).astype(np.intp)
+        lengths = [len(vector.mean) for vector in self.vectors]
+        return np.repeat(owners, [*np.diff(self._offsets), *lengths])
 
     @property
     def continuous_share(self) -> float:
-        """Share of the columns in use that are numbers with more than ten different values."""
+        """Share of the columns in use that are vectors or numbers of more than ten values."""
         few = sum(0 < len(column.knots) <= _FEW_VALUES for column in self.scores)
-        return (len(self.scores) - few) / max(1, len(self.used))
+        return (len(self.scores) + len(self.vectors) - few) / max(1, len(self.used))
 
     @cached_property
     def common_unit(self) -> FloatArray | None:
@@ -184,13 +210,13 @@ def _deviations(columns: Sequence[Scores]) -> tuple[FloatArray, int]:
     return np.array([math.ldexp(c.deviation, c.exponent - largest) for c in columns]), largest
 
 
-def _as_coordinates(scores: tuple[Scores, ...], n_columns: int) -> tuple[Scores, ...]:
+def _as_coordinates(scores: Sequence[Scores], n_columns: int) -> list[Scores]:
     """Give two or three numbers of similar spread the same unit: they are coordinates of points."""
     if not 2 <= n_columns == len(scores) <= _MOST_COORDINATES:
-        return scores
+        return list(scores)
     spread, largest = _deviations(scores)
     if spread.max() > _COORDINATE_RATIO * spread.min():
-        return scores
+        return list(scores)
     unit, nothing = float(spread.mean()), np.zeros(0)
 
     def convert(column: Scores) -> Scores:
@@ -199,4 +225,4 @@ def _as_coordinates(scores: tuple[Scores, ...], n_columns: int) -> tuple[Scores,
         values: Any = {"exponent": largest, "median": median, "mean": mean, "deviation": unit}
         return replace(column, **values, knots=nothing, ranks=nothing)
 
-    return tuple(convert(column) for column in scores)
+    return [convert(column) for column in scores]
