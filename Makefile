@@ -44,8 +44,8 @@ format: $(VENV)/.ready-dev ## format the sources with ruff
 	@$(BIN)/ruff format .
 
 bench: $(VENV)/.ready-bench ## measure time, memory and accuracy next to other libraries (BENCH=--quick for small sizes)
-	@$(BIN)/python -m benchmarks $(BENCH)
-	@$(if $(BENCH),,$(BIN)/python -m benchmarks.growth)
+	@$(BIN)/python -m benchmarks speed $(BENCH)
+	@$(if $(BENCH),,$(BIN)/python -m benchmarks growth)
 
 docs: $(VENV)/.ready-docs ## build the HTML documentation in docs/_build/html
 	@$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html

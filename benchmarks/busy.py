@@ -1,6 +1,6 @@
 """Time of each step with other processes on half of the cores, compared with the step alone.
 
-``python -m benchmarks --busy`` prints it. Linux only.
+``python -m benchmarks speed --busy`` prints it. Linux only.
 """
 
 from __future__ import annotations

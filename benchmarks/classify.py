@@ -1,4 +1,6 @@
-"""Time and memory of whole commands: ``python -m benchmarks.classify KIND ROWS``.
+"""Time and memory of whole commands.
+
+    python -m benchmarks classify KIND ROWS
 
 KIND is "num" (16 numbers), "cat" (21 categories) or "mix" (10 numbers and 6 categories). Writes a
 CSV file with 40 labels, classifies it by ``lowrankgcn classify --out --save``, and prints one JSON

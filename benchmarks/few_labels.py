@@ -1,8 +1,8 @@
 """Accuracy and honesty of SpectralGPClassifier over a folder of tables.
 
-    python -m benchmarks.few_labels FOLDER [--labels 1,2,3,5,10,20] [--draw balanced,random]
+    python -m benchmarks few-labels FOLDER [--labels 1,2,3,5,10,20] [--draw balanced,random]
         [--splits 2] [--new-rows] [--out FILE] [--markdown FILE]
-    python -m benchmarks.few_labels time
+    python -m benchmarks few-labels time
 
 Each CSV file has the class in its last column; at most 2000 rows are used. A balanced draw labels
 random rows of every class, at most half of a class. A random draw labels as many random rows,

@@ -1,6 +1,6 @@
 """Networks on citation graphs: ``GCNClassifier`` beside torch-geometric's GCN on the same splits.
 
-``python -m benchmarks.graph_networks [--seeds N]`` prints accuracy on the test nodes, log-loss and
+``python -m benchmarks graph-networks [--seeds N]`` prints accuracy on the test nodes, log-loss and
 processor time of training, means over seeds with standard errors. The graphs are read by
 ``lowrankgcn.datasets.fetch_planetoid``.
 """

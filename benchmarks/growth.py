@@ -1,12 +1,12 @@
 """Measure how time and memory of whole jobs grow with the number of rows.
 
-``python -m benchmarks.growth [FOLDER]`` fits and classifies tables and points of 10⁵, 10⁶ and 10⁷
+``python -m benchmarks growth [FOLDER]`` fits and classifies tables and points of 10⁵, 10⁶ and 10⁷
 rows in memory, and a table of 10⁶ rows by the paper's implementation (sparse incidence, svds, one
 R-GCN by autograd), each in a separate process. It prints a table for the documentation, with the
 exponent of a least-squares line through the logarithms of rows and seconds, and the ratio of the
 paper's time to ours. The output of the runs is written to FOLDER if given.
 
-``python -m benchmarks.growth NAME ROWS`` runs one of them, "table", "points" or "paper", and prints
+``python -m benchmarks growth NAME ROWS`` runs one of them, "table", "points" or "paper", and prints
 one JSON object with seconds of each step, processor seconds and peak memory in MB. Linux only.
 """
 

@@ -1,4 +1,6 @@
-"""Measure peak memory of one set-up: ``python -m benchmarks.memory points 10000``.
+"""Measure peak memory of one set-up.
+
+    python -m benchmarks memory points 10000
 
 Prints the megabytes that the set-up ("points", "table"), or fitting a classifier with 40 labels to
 the table ("fit"), adds to its input, and those of the whole process. Linux only, because the peak

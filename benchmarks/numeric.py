@@ -1,8 +1,8 @@
 """Numeric tables: whole fits, the eigensolver and neighbours, compared with other libraries.
 
-``python -m benchmarks --only numeric`` prints them. ``python -m benchmarks.numeric ROWS`` fits
-``SpectralGPClassifier`` with default arguments to clusters in 16 columns with 200 labels. It prints
-seconds, accuracy and the peak memory of the process in MB as a JSON object. Linux only.
+``python -m benchmarks speed --only numeric`` prints them. ``python -m benchmarks numeric ROWS``
+fits ``SpectralGPClassifier`` with default arguments to clusters in 16 columns with 200 labels. It
+prints seconds, accuracy and the peak memory of the process in MB as a JSON object. Linux only.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Learn the prior of SpectralGPClassifier from a folder of tables.
 
-    python -m benchmarks.prior FOLDER [--splits 3] [--out FILE] [--leave-out]
+    python -m benchmarks prior FOLDER [--splits 3] [--out FILE] [--leave-out]
 
 Each CSV file has the class in its last column. A task labels 5, 10 or 20 random rows of every
 class; the loss of a task is the mean cross-entropy of other rows. The first step learns the

@@ -1,6 +1,6 @@
 """Recall of a rare class: SpectralGPClassifier with each kind of class shares, and forests.
 
-    python -m benchmarks.rare TABLE.csv CLASS [--splits 20]
+    python -m benchmarks rare TABLE.csv CLASS [--splits 20]
 
 The class is in the last column of the file; at most 2000 rows are used. Labels are drawn class by
 class (5, 10 and 20 of each) or at random (40, 100 and 200 rows). The script prints means over the

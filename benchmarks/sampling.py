@@ -1,4 +1,6 @@
-"""Accuracy of a fit to a sample of rows and to all rows: ``python -m benchmarks.sampling``.
+"""Accuracy of a fit to a sample of rows and to all rows.
+
+    python -m benchmarks sampling
 
 Tables of 21 categorical columns and points in three dimensions by ``GCNClassifier``, and a
 fifth as many rows of 16 numeric columns by ``SpectralGPClassifier``, with 200 labels.
@@ -37,7 +39,7 @@ def classify(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.sampling", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks sampling", description=__doc__)
     parser.add_argument("--rows", type=lambda text: int(float(text)), default=10**6)
     parser.add_argument("--draws", type=int, default=3, help="draws of the labels")
     options = parser.parse_args()

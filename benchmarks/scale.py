@@ -1,4 +1,6 @@
-"""Classify Parquet files on a local Dask cluster: ``python -m benchmarks.scale ROWS``.
+"""Classify Parquet files on a local Dask cluster.
+
+    python -m benchmarks scale ROWS
 
 Writes a table of 21 categorical columns with 200 labels in files of 500 000 rows (with ``--points``
 numbers in three columns), unless the folder exists. Measures reading alone, ``fit``, and the
@@ -156,7 +158,7 @@ def measure(n: int, folder: Path, options: argparse.Namespace, work: Path) -> di
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks scale", description=__doc__)
     parser.add_argument("rows", type=lambda text: int(float(text)))
     parser.add_argument("--folder", type=Path, help="Parquet files, written if missing")
     parser.add_argument("--gp", action="store_true", help="SpectralGPClassifier instead of R-GCN")

@@ -1,6 +1,6 @@
 """Set-up time, accuracy and peak memory of eigenpairs, for points and for tables.
 
-asv finds the classes below; ``python -m benchmarks`` prints them as one table. A speed-up is the
+asv finds the classes below; ``python -m benchmarks speed`` prints them. A speed-up is the
 ratio of the fastest calls of two implementations that alternate in one process.
 """
 

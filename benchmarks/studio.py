@@ -1,6 +1,6 @@
 """Times of the studio: start, and from a label to new predictions, over HTTP.
 
-Run ``python -m benchmarks.studio``; ``--rows 10000,100000`` chooses the sizes. Wall-clock times on
+Run ``python -m benchmarks studio``; ``--rows 10000,100000`` chooses the sizes. Wall-clock times on
 one machine: run it on an idle one. With ``--browser``, Chromium shows the page, and the times are
 those until the new colours are painted.
 """

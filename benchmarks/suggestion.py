@@ -1,7 +1,7 @@
 """Compare rows suggested by ``SpectralGPClassifier.suggest`` with random rows as the next to label.
 
-    python -m benchmarks.suggestion [--repeats 6] [--first 100] [--only cars ...] [--markdown FILE]
-    python -m benchmarks.suggestion --twenty digits wine TABLE.csv [--repeats 8] [--first 0]
+    python -m benchmarks suggestion [--repeats 6] [--first 100] [--only cars ...] [--markdown FILE]
+    python -m benchmarks suggestion --twenty digits wine TABLE.csv [--repeats 8] [--first 0]
 
 Every repeat holds out a random half of the rows to measure accuracy; these are never labelled. Both
 strategies start with the label of one random row of each class. Labels are then added up to 10, 20,

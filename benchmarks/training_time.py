@@ -1,6 +1,6 @@
 """Training time compared with the paper's formulas in plain PyTorch and with torch-geometric.
 
-asv finds the classes below; ``python -m benchmarks`` prints them with the rest. A speed-up is the
+asv finds the classes below; ``python -m benchmarks speed`` prints them. A speed-up is the
 ratio of the fastest of several runs that alternate in one process with one thread. It counts only
 if both implementations report the same losses. Only the iterations are timed, as in the paper; the
 set-up, which includes 𝒦X and the labelled rows, is reported by ``track_setup_seconds``.

@@ -1,6 +1,6 @@
 """Rows that fit no labelled class: how many of them SpectralGPClassifier.unsure marks.
 
-    python -m benchmarks.unsure FOLDER [--labels 5,10,20] [--hidden 4]
+    python -m benchmarks unsure FOLDER [--labels 5,10,20] [--hidden 4]
 
 Each CSV file has the class in its last column; at most 2000 rows are used. A fit labels random rows
 of every class but one (at most half of a class), for up to `--hidden` classes of each table with at

@@ -1,4 +1,6 @@
-"""Count the functions of the library that one use calls: ``python -m benchmarks.walk``.
+"""Count the functions of the library that one use calls.
+
+    python -m benchmarks walk
 
 Each use runs once before it is counted, so that imports and bodies of classes do not count.
 Comprehensions and templates are not functions. ``--list`` prints the functions.
@@ -85,7 +87,7 @@ def touched(use: Callable[[], None]) -> set[CodeType]:
 
 def main() -> None:
     """Count and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.walk", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks walk", description=__doc__)
     parser.add_argument("--list", action="store_true", help="print the functions")
     options = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -199,7 +199,10 @@ class TableEncoder:
 
     def match(self, frame: Any, argument: str = "frame") -> Table:
         """Read the columns in use of a table, with their names at fitting."""
-        return Table.read(frame, argument).expanded().matched(self.names, self.used, argument)
+        table = Table.read(frame, argument)
+        if not {*self.used} <= {*table.names}:  # the fitted table was expanded, or has no names
+            table = table.expanded()
+        return table.matched(self.names, self.used, argument)
 
     @cached_property
     def used(self) -> tuple[Name, ...]:

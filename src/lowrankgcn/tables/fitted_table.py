@@ -19,7 +19,7 @@ of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -60,7 +60,7 @@ class FittedTable:
     scores : tuple of Scores
         Of the numeric columns.
     vectors : tuple of VectorScores
-        Of the columns of vectors, which have features only.
+        Of the columns of vectors, which have no hyperedges.
     """
 
     encoder: TableEncoder
@@ -95,9 +95,8 @@ class FittedTable:
                 share = float(cells.missing.mean())
                 encodings.append(Encoding(name, (None,), (share,), cells.unit, limits=()))
         encoder = TableEncoder(table.names, tuple(encodings))
-        if not vectors:
-            scores = _as_coordinates(scores, len(encoder.used))
-        return cls(encoder, tuple(scores), tuple(vectors))
+        n_columns = len(encoder.used) + len(vectors)
+        return cls(encoder, _as_coordinates(tuple(scores), n_columns), tuple(vectors))
 
     def match(self, frame: Any) -> Table:
         """Read the columns in use of a table, with their names at fitting."""
@@ -105,6 +104,17 @@ class FittedTable:
 
     def read(self, frame: Any) -> dict[str, NDArray[Any]]:
         """Compute features and hyperedges of rows.
+
+        Returns
+        -------
+        dict
+            ``standard`` and ``ranks`` of :meth:`expanded`, ``codes`` of :meth:`cells`.
+        """
+        cells = self.cells(frame)
+        return {**self.expanded(cells), "codes": cells["codes"]}
+
+    def cells(self, frame: Any) -> dict[str, NDArray[Any]]:
+        """Read rows as what all features follow from.
 
         Parameters
         ----------
@@ -114,9 +124,9 @@ class FittedTable:
         Returns
         -------
         dict
-            ``standard``, shape (q, d): standard scores of the numbers, and centred indicators.
-            ``ranks``, shape (q, d): the same with standardised ranks in place of the scores.
             ``codes``, shape (q, p): hyperedges of the cells, see :class:`TableEncoder`.
+            ``numbers`` and ``number_ranks``, shape (q, s): standard scores and standardised ranks
+            of the numeric columns, both followed by the scores of vectors.
 
         Raises
         ------
@@ -124,24 +134,70 @@ class FittedTable:
             If a column is missing, infinite, or of another kind than at fitting.
         """
         table = self.match(frame)
-        codes = self.encoder.transform(table)
-        standard = np.empty((table.n_rows, len(self.owners)))
-        ranks = np.empty_like(standard)
-        for j, (column, at) in enumerate(zip(self._features, self._offsets, strict=False)):
-            if isinstance(column, Scores):
-                score, rank = column.read(table[column.name])
-                standard[:, at] = np.clip(score, -_FARTHEST, _FARTHEST)
-                ranks[:, at] = rank if len(column.knots) else standard[:, at]
-            elif column is not None:
-                ids = np.arange(*self.encoder.offsets[j : j + 2])
-                indicators = (codes[:, [j]] == ids) - np.array(column.shares)
-                standard[:, at : at + len(ids)] = ranks[:, at : at + len(ids)] = indicators
-        at = self._offsets[-1]
+        # Columns are written and read whole.
+        numbers = np.empty((len(self.number_places), table.n_rows))
+        ranks = np.empty_like(numbers)
+        for k, column in enumerate(self.scores):
+            score, rank = column.read(table[column.name])
+            np.clip(score, -_FARTHEST, _FARTHEST, out=numbers[k])
+            ranks[k] = rank if len(column.knots) else numbers[k]
+        at = len(self.scores)
         for vector in self.vectors:
-            part = np.clip(vector.read(table[vector.name]), -_FARTHEST, _FARTHEST)
-            standard[:, at : at + part.shape[1]] = ranks[:, at : at + part.shape[1]] = part
-            at += part.shape[1]
-        return {"standard": standard, "ranks": ranks, "codes": codes}
+            entries = slice(at, at + len(vector.mean))
+            offsets = vector.read(table[vector.name]).T
+            ranks[entries] = np.clip(offsets, -_FARTHEST, _FARTHEST, out=numbers[entries])
+            at = entries.stop
+        return {
+            "codes": self.encoder.transform(table),
+            "numbers": numbers.T,
+            "number_ranks": ranks.T,
+        }
+
+    def expanded(self, cells: Mapping[str, NDArray[Any]]) -> dict[str, FloatArray]:
+        """Return the features of rows by :meth:`cells`.
+
+        Returns
+        -------
+        dict
+            ``standard``, shape (q, d): standard scores of the numbers, and centred indicators.
+            ``ranks``, shape (q, d): the same with standardised ranks in place of the scores.
+        """
+        codes = cells["codes"]
+        standard = np.empty((len(codes), len(self.owners)))
+        for j, at, shares in self.indicators:
+            ids = np.arange(*self.encoder.offsets[j : j + 2])
+            standard[:, at : at + len(ids)] = (codes[:, [j]] == ids) - shares
+        ranks = standard.copy()
+        standard[:, self.number_places] = cells["numbers"]
+        ranks[:, self.number_places] = cells["number_ranks"]
+        return {"standard": standard, "ranks": ranks}
+
+    def value_places(self, codes: NDArray[Any]) -> NDArray[np.intp]:
+        """Return the position of each cell's value in its column, their number for none, (q, p)."""
+        offsets = np.array(self.encoder.offsets, np.intp)
+        places: NDArray[np.intp] = codes.astype(np.intp, order="F")
+        places -= offsets[:-1]
+        return np.minimum(places, np.diff(offsets), out=places)
+
+    @cached_property
+    def number_places(self) -> NDArray[np.intp]:
+        """Position among the features of every number, shape (s,)."""
+        at = {
+            c.name: k
+            for c, k in zip(self._features, self._offsets, strict=False)
+            if isinstance(c, Scores)
+        }
+        places = np.array([at[column.name] for column in self.scores], np.intp)
+        return np.append(places, np.arange(self._offsets[-1], len(self.owners)))
+
+    @cached_property
+    def indicators(self) -> list[tuple[int, int, FloatArray]]:
+        """Columns of codes with indicators: column, its first feature, and shares of its values."""
+        return [
+            (j, at, np.array(column.shares))
+            for j, (column, at) in enumerate(zip(self._features, self._offsets, strict=False))
+            if isinstance(column, Encoding)
+        ]
 
     @cached_property
     def _features(self) -> list[Scores | Encoding | None]:
@@ -199,8 +255,7 @@ class FittedTable:
         if not by_range and np.quantile(spread, 0.9) > _COMMON_UNIT * np.median(spread):
             return None
         factors = np.ones(len(self.owners))
-        places = [k for k, c in enumerate(self._features) if isinstance(c, Scores)]
-        factors[np.take(self._offsets, places)] = spread / spread.mean()
+        factors[self.number_places[: len(numeric)]] = spread / spread.mean()
         return factors
 
 
@@ -210,13 +265,13 @@ def _deviations(columns: Sequence[Scores]) -> tuple[FloatArray, int]:
     return np.array([math.ldexp(c.deviation, c.exponent - largest) for c in columns]), largest
 
 
-def _as_coordinates(scores: Sequence[Scores], n_columns: int) -> list[Scores]:
+def _as_coordinates(scores: tuple[Scores, ...], n_columns: int) -> tuple[Scores, ...]:
     """Give two or three numbers of similar spread the same unit: they are coordinates of points."""
     if not 2 <= n_columns == len(scores) <= _MOST_COORDINATES:
-        return list(scores)
+        return scores
     spread, largest = _deviations(scores)
     if spread.max() > _COORDINATE_RATIO * spread.min():
-        return list(scores)
+        return scores
     unit, nothing = float(spread.mean()), np.zeros(0)
 
     def convert(column: Scores) -> Scores:
@@ -225,4 +280,4 @@ def _as_coordinates(scores: Sequence[Scores], n_columns: int) -> list[Scores]:
         values: Any = {"exponent": largest, "median": median, "mean": mean, "deviation": unit}
         return replace(column, **values, knots=nothing, ranks=nothing)
 
-    return [convert(column) for column in scores]
+    return tuple(convert(column) for column in scores)
