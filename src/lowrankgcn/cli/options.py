@@ -173,6 +173,7 @@ PARAMETERS = {one.name: one for one in _OPTIONS} | {
     "target": _option("--target -t", str, "COLUMN", _TARGET, **_REQUIRED),
     "target_of_file": _option("--target -t", str, "COLUMN", "Column of the classes of a file."),
     "out_or_folder": _output("--out -o", f"{_OUT} For a folder, name a new folder."),
+    "audited": _output("--out -o", "Write the labelled rows, suspicious ones first."),
     "out_rows": _output("--out -o", "Write these rows with their numbers, to be labelled."),
     "reports": _output("--out -o", "Folder for the reports.", "DIR", default=Path("demo-output")),
     "pages": _output("--out -o", "Folder for all files.", "DIR", default=Path("reproduction")),
