@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lowrankgcn._parallel import single_threaded_blas_if_small
+from lowrankgcn._parallel import limited_threads, single_threaded_blas_if_small
 from lowrankgcn._progress import listening
 from lowrankgcn._validation import invalid, node_index, positive_int
 from lowrankgcn.estimators.class_labels import Labels, read_labels
@@ -71,6 +71,10 @@ class SpectralGPClassifier(ProcessClassifier):
         as "labels".
         "labels": the shares of the labels. "equal": all classes count alike, so that rare ones are
         found more often, at the cost of false alarms.
+    class_weight : None, "balanced" or mapping from class to float
+        The parameter of other classifiers, for class shares: "balanced" means
+        ``class_shares="equal"``, and weights multiply the shares of the labels (classes that are
+        not named have weight 1). It needs ``class_shares="auto"``.
     fit_rows : int
         With more rows than this, graphs and features are fitted to a uniform sample of this size,
         which includes all labelled rows; the other rows are classified like new rows. More
@@ -78,6 +82,9 @@ class SpectralGPClassifier(ProcessClassifier):
         grows in proportion.
     tol : float
         Largest residual of the eigenpairs.
+    n_jobs : int, optional
+        Number of threads of ``fit``, ``predict`` and the like; −1 for all processors. By default
+        the environment variable ``LOWRANKGCN_NUM_THREADS``, or all processors.
     random_state : None, int or RandomState
         Seed of all random choices; None for other choices in each fit.
     verbose : bool
@@ -164,15 +171,17 @@ class SpectralGPClassifier(ProcessClassifier):
     blocks: Any = "auto"
     rank: int = 100
     class_shares: Any = "auto"
+    class_weight: Any = None
     fit_rows: int = 20_000
     tol: float = 1e-2
+    n_jobs: int | None = None
     random_state: Any = None
     verbose: bool = False
 
     _model: GPModel = field(init=False)
     _prepared: PreparedRows = field(init=False)  # not in classifiers from files
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to the labelled rows and classify all rows.
 
         Parameters
@@ -182,6 +191,10 @@ class SpectralGPClassifier(ProcessClassifier):
             :mod:`lowrankgcn.distributed`; results per row are then lazy.
         y : (n,) array
             Labels; −1, None, NaN and "" mark unlabelled rows.
+        sample_weight : (n,) array, optional
+            A labelled row of weight w counts as w equal labels of that row: its noise has the
+            variance 1/w. A label of weight zero is ignored, and weights of unlabelled rows have no
+            effect. Leave-one-out results count every labelled row once.
 
         Returns
         -------
@@ -198,14 +211,21 @@ class SpectralGPClassifier(ProcessClassifier):
         UnlabelledComponentWarning
             If there are no features, and a component of the graph has no label.
         """
-        if (lazy := distributed_module(X, y)) is not None:
-            lazy.fit(self, X, y)
+        if (lazy := distributed_module(X, y, sample_weight)) is not None:
+            lazy.fit(self, X, y, sample_weight)
             return self
         settings = checked(GPParameters, self.get_params(deep=False))
         rows = read_rows(self, X, settings.graph, numbers="table")
         labels = read_labels(y, rows.n_rows)
+        if sample_weight is not None:
+            labels = labels.weighted(sample_weight)
         shown = listening(lambda step, done, total: print(step, file=sys.stderr))
-        with shown if self.verbose else nullcontext(), single_threaded_blas_if_small(rows.n_rows):
+        limits = limited_threads(self.n_jobs)
+        with (
+            limits,
+            shown if self.verbose else nullcontext(),
+            single_threaded_blas_if_small(rows.n_rows),
+        ):
             prepared = prepare_rows(rows, settings, draw_seed(self.random_state), labels.index)
             maps = prepared.views.maps
             if maps.features is None and maps.nodes is None:
@@ -226,7 +246,8 @@ class SpectralGPClassifier(ProcessClassifier):
         super()._restore(fit)
         model: GPModel = fit.model
         self.filter_, self.block_shares_ = model.filters(), model.block_shares
-        equal = isinstance(self.class_shares, str) and self.class_shares == "equal"
+        words = [one for one in (self.class_shares, self.class_weight) if isinstance(one, str)]
+        equal = "equal" in words or "balanced" in words
         shares = apply_factors(model.held_out, model.process.factors) if equal else model.held_out
         self.loo_distributions_ = shares
         self.evidence_ = evidence = Evidence(model.codes, shares, model.block_shares)

@@ -208,7 +208,7 @@ class GPModel:
         order = generator.permutation(count)
         before = self.process.distributions(self.maps.views(parts))
         changes: list[float] = []
-        for start, stop in chunks(len(names), max(1, _CELLS // (count * len(names)))):
+        for start, stop in chunks(len(names), max(1, _CELLS // max(1, count * len(names)))):
             permuted = {}  # classified together, each with one permuted column
             for name, owners in self.maps.owners.items():
                 of_column = owners == np.arange(start, stop)[:, None, None]
