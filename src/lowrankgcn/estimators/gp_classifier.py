@@ -285,17 +285,17 @@ class SpectralGPClassifier(ProcessClassifier):
         graph = graph if isinstance(graph, Graph) else AdjacencyGraph(graph)
         prepared = self._fitted_rows() if maps.features is not None else None
         nodes = maps.nodes.with_edges(graph)
-        views: dict[str, Any] = dict(prepared.views.views) if prepared is not None else {}
-        if "given" in views:
-            views["given"] = maps.embeddings["given"].coordinates(nodes.edges)
-        views |= node_views(nodes)
+        parts: dict[str, Any] = dict(prepared.views.parts) if prepared is not None else {}
+        if "given" in parts:
+            parts["given"] = maps.embeddings["given"].coordinates(nodes.edges)
+        parts |= node_views(nodes)
         model = replace(self._model, maps=replace(maps, nodes=nodes))
-        shares = model.process.distributions(views)
+        shares = model.process.distributions(model.compiled.at(parts))
         results = self._fit.results | {"label_distributions_": shares, "graph_": graph}
         self._restore(replace(self._fit, model=model, results=results))
         self.graphs_ = {"given": graph}
         if hasattr(self, "_prepared"):
-            fitted = replace(self._prepared.views, maps=model.maps, views=views)
+            fitted = replace(self._prepared.views, maps=model.maps, parts=parts)
             self._prepared = replace(self._prepared, views=fitted)
         return shares
 

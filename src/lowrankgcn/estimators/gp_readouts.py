@@ -155,7 +155,10 @@ class ProcessClassifier(SemiSupervisedClassifier):
         check_is_fitted(self)
         if X is None:
             prepared, of_views = self._fitted_rows(), self._model.novelty.measures
-            measures = prepared.complete(of_views(prepared.views.views), of_views)
+            measures = prepared.complete(
+                of_views(prepared.views.views),
+                lambda parts: of_views(self._model.maps.views(parts)),
+            )
         else:
             rows = self._new_rows(X)
             measures = self._model.distributions_and_novelty(rows, edges)[1]
@@ -211,15 +214,15 @@ class ProcessClassifier(SemiSupervisedClassifier):
             return self._model.explain(self._new_rows(X), self.classes_, chosen)
         if np.ndim(X) == 1 and not sp.issparse(X):  # fitted nodes
             index = node_index(X, "X", maps.nodes.n_nodes)
-            views: Any = self._fitted_rows().at(index)
+            parts: Any = self._fitted_rows().at(index)
         else:
-            views = maps.read(self._new_rows(X), edges)
+            parts = maps.parts(self._new_rows(X), edges)
         linked = None
         if hasattr(self, "label_distributions_"):
-            rows = next(row for row in views.values() if isinstance(row, PropagatedRows))
+            rows = next(row for row in parts.values() if isinstance(row, PropagatedRows))
             classes = np.eye(len(self.classes_))[self.label_distributions_.argmax(axis=1)]
             linked = rows.nodes.links(rows.index, len(classes)) @ classes
-        return self._model.explain(None, self.classes_, chosen, views, linked)
+        return self._model.explain(None, self.classes_, chosen, parts, linked)
 
     def suggest(self, k: int = 10, X: Any = None, *, among: Any = None) -> NDArray[np.intp]:
         """Return the rows to label next, the most useful first.
@@ -265,8 +268,8 @@ class ProcessClassifier(SemiSupervisedClassifier):
             rows = self._new_rows(X)
             index = np.arange(rows.shape[0])
             candidates = free_candidates(k, len(index), index, index[:0], among)
-            views, seed = self._model.maps.read(rows), draw_seed(self.random_state)
-            weights = entropy(self._model.process.distributions(views))
+            maps, seed = self._model.maps, draw_seed(self.random_state)
+            views, weights = maps.views(maps.parts(rows)), entropy(self._model.distributions(rows))
             return choose_rows(
                 self._model.process, views, weights, candidates, k, random_state=seed
             )

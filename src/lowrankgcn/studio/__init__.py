@@ -8,6 +8,7 @@ classified anew after each label.
 ``engine``       predictions: an immediate update, then the same answer as a fresh fit
 ``layout``       positions of the rows on the map
 ``session``      labels, undo, the state that the page shows
+``showing``      how columns are shown: title, text, link, date, number, category
 ``view``         what the page shows: cells, search and order of rows, reasons
 ``export``       files beside the table: labels, classified table, report, model
 ``server``       HTTP interface, access control, events
