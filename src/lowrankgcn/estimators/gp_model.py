@@ -201,18 +201,24 @@ class GPModel:
         return filters | learned_filters(self.block_shares)
 
     def column_importance(self, X: Any, random_state: int) -> dict[Any, float]:
-        """Return the mean change of distributions if a column is permuted, in total one."""
+        """Return the mean change of distributions if a column is permuted, in total one.
+
+        Without rows X, these are the rows of `background`.
+        """
         assert self.maps.features is not None
         names = self.maps.features.used
         generator = np.random.default_rng(random_state)
         wanted = np.clip(_PERMUTED_CELLS // max(1, len(names)), _FEWEST_PERMUTED, _MOST_PERMUTED)
-        count = min(int(wanted), len(X))
-        chosen = np.sort(generator.choice(len(X), count, replace=False))
+        if X is None:
+            parts = self.background
+        else:
+            count = min(int(wanted), len(X))
+            parts = self.maps.parts(X.take(np.sort(generator.choice(len(X), count, replace=False))))
+        count = len(next(iter(parts.values())))
         order = generator.permutation(count)
-        parts = self.maps.parts(X.take(chosen))
         before = self._distributions(parts)
         changes: list[float] = []
-        for start, stop in chunks(len(names), max(1, _CELLS // (count * X.shape[1]))):
+        for start, stop in chunks(len(names), max(1, _CELLS // max(1, count * len(names)))):
             permuted = {}  # classified together, each with one permuted column
             for name, owners in self.maps.owners.items():
                 of_column = owners == np.arange(start, stop)[:, None, None]

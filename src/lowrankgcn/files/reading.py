@@ -42,7 +42,7 @@ from lowrankgcn.files.delimited import (
 from lowrankgcn.files.header import unique_names
 from lowrankgcn.files.records import parse_excel, parse_json
 from lowrankgcn.tables import Cells, Table
-from lowrankgcn.tables.cells import is_list_of_numbers
+from lowrankgcn.tables.cells import is_list_of_numbers, is_picture
 
 Format = Literal["csv", "tsv", "jsonl", "json", "parquet", "arrow", "excel"]
 
@@ -383,7 +383,8 @@ def _joined(tables: list[Any], paths: list[str]) -> Any:
 def _check(table: Any) -> None:
     """Raise ValueError unless the table has rows, and cells with one value or a vector."""
     for column in table.schema:
-        if pa.types.is_nested(column.type) and not is_list_of_numbers(column.type):
+        known = is_list_of_numbers(column.type) or is_picture(column.type)
+        if pa.types.is_nested(column.type) and not known:
             raise invalid(f"column {column.name!r}", "one value or vector per cell", column.type)
     if 0 in table.shape:
         raise ValueError("expected at least one row below the header, got none")
