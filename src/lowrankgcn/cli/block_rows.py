@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,35 +29,51 @@ from lowrankgcn.tables import Table
 Work = Callable[[pd.DataFrame], tuple[pd.DataFrame, Predictions, Tally]]
 
 
-def classified_rows(data: LabelledTable, classifier: Any, level: float | None) -> Work:
-    """Return what classifies blocks of a table that a classifier was fitted to.
+class FittedRows:
+    """What classifies blocks of a table that a classifier was fitted to.
 
     Rows of the sample have the results of the fit, the others those of the model.
-    """
-    fitted: list[Any] = [classifier.label_distributions_]
-    if level is not None:
-        fitted += [classifier.prediction_sets(level=level), classifier.unsure()]
-    if data.source is not None:
-        renumber(classifier, data.labels.index.to_numpy())
-        model = _compile(predictor(classifier))
 
-    def work(block: pd.DataFrame) -> tuple[pd.DataFrame, Predictions, Tally]:
+    Attributes
+    ----------
+    audit : DataFrame or None
+        All labelled rows of the sample without their own label, with their numbers in the table.
+    """
+
+    def __init__(self, data: LabelledTable, classifier: Any, level: float | None) -> None:
+        self._data, self._level, self._classes = data, level, classifier.classes_
+        self._fitted: list[Any] = [classifier.label_distributions_]
+        if level is not None:
+            self._fitted += [classifier.prediction_sets(level=level), classifier.unsure()]
+        numbers = data.table.frame.index.to_numpy()
+        self.audit: Any = None
+        if hasattr(classifier, "audit"):
+            self.audit = classifier.audit()
+            self.audit = self.audit.assign(row=numbers[self.audit["row"]])
+        if data.source is not None:
+            renumber(classifier, numbers)
+            self._model = _compile(predictor(classifier))
+
+    def __call__(self, block: pd.DataFrame) -> tuple[pd.DataFrame, Predictions, Tally]:
+        """Classify the rows of a block."""
+        data, level = self._data, self._level
         frame, labels = data.labelled(block)
-        found, tally = fitted, Tally(_texts(classifier.classes_))
+        found, tally, audit = self._fitted, Tally(_texts(self._classes)), self.audit
         if data.source is not None:
             with prefix_errors(data.table.name):
                 features = data.columns.features(
                     frame, decimal=data.table.decimal, unreadable=tally.unreadable
                 )
-            found = _results(model, features, labels, tally, level)
+            found = _results(self._model, features, labels, tally, level)
             places, rows = data.sampled(block)
-            for values, of_sample in zip(found, fitted, strict=False):
+            for values, of_sample in zip(found, self._fitted, strict=False):
                 values[places] = of_sample[rows]
-        predictions = _predictions(classifier.classes_, found, labels, data.type, level)
+            if audit is not None:
+                audit = audit[audit["row"].isin(block.index)]
+                audit = audit.assign(row=audit["row"] - int(block.index[0]))
+        predictions = _predictions(self._classes, found, labels, data.type, level)
         tally.add(predictions)
-        return frame, predictions, tally
-
-    return work
+        return frame, replace(predictions, audit=audit), tally
 
 
 def predicted_rows(
@@ -196,7 +213,7 @@ def write_rows(
             frame, predictions, counted = work(block)
             if sink is None:
                 return counted, [], None
-            frame, renamed = predictions.added_to(frame, each_class=each_class)
+            frame, renamed = predictions.added_to(frame, each_class=each_class, audit=not new_only)
             rows = frame[predictions.unlabelled] if new_only else frame
             return counted, renamed, sink.prepare(rows)
 

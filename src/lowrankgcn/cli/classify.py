@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import lowrankgcn
-from lowrankgcn._format import count, percent, plural
-from lowrankgcn._progress import report_progress
 from lowrankgcn.cli import terminal
 from lowrankgcn.cli.options import GRAPHS, TABLES, Arguments, command
 from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 
-if TYPE_CHECKING:
-    from lowrankgcn.cli.labelled_table import LabelledTable
-    from lowrankgcn.cli.predictions import Tally
-    from lowrankgcn.estimators.evidence import Evidence
-
 _FEW_COLUMNS = 30  # the importance of more columns is computed on request only
-_KINDS = {"number": "numeric", "date": "date", "category": "categorical", "text": "free text"}
 
 
 @command(
@@ -81,16 +70,18 @@ def classify(args: Arguments) -> None:
     run = terminal.Run(quiet=args.quiet, as_json=args.as_json, rows_printed=to_stdout)
     with run.step("loading"):
         from lowrankgcn.cli.labelled_table import check_ending, read_labelled_table
+        from lowrankgcn.cli.results import fit_summary, save_model, write_report
     check_ending(out)
     with run.step("reading"), terminal.one_line_errors():
         data = read_labelled_table(options, in_blocks=True)
         if save is None and data.labels.notna().all() and data.n_rows == len(data.labels):
-            advice = "" if given else "; use --save to keep a model for other tables"
-            message = f"there is a label in every row, nothing to predict{advice}"
+            advice = "" if given else ", --save keeps a model for other tables"
+            message = "there is a label in every row, nothing to predict; "
+            message += f"lowrankgcn audit checks the labels{advice}"
             raise ValueError(f"{data.table.name}: column {args.target!r}: {message}")
     # Importing the classifier takes a second or more; an invalid table need not wait for it.
     with run.step("loading"):
-        from lowrankgcn.cli.block_rows import classified_rows, totals, write_rows
+        from lowrankgcn.cli.block_rows import FittedRows, totals, write_rows
         from lowrankgcn.estimators.evidence import Evidence
 
         classifier = getattr(lowrankgcn, name)(**settings)
@@ -106,19 +97,20 @@ def classify(args: Arguments) -> None:
     with run.step("importance"):
         evidence = Evidence.from_classifier(classifier, importance=importance)
     run.notes += data.notes
-    with run.step("sets" if args.level is not None else "writing"):
-        work = classified_rows(data, classifier, args.level)
+    with run.step("writing" if args.level is None else "sets"):
+        work = FittedRows(data, classifier, args.level)
     with run.step("writing" if data.source is None else "classifying"):
-        names = {"each_class": args.probabilities, "new_only": out is None}
         tally, notes = write_rows(
             data.blocks(),
             work,
             data.n_rows,
             out,
             data.table,
+            each_class=args.probabilities,
             written=out is not None or to_stdout,
-            **names,
+            new_only=out is None,
         )
+        tally.audit = work.audit
         run.notes += notes
         run.warn(tally.warnings())
         if out is not None and str(out) != "-":
@@ -126,16 +118,15 @@ def classify(args: Arguments) -> None:
     with run.step("writing"):
         if report is not None:
             command_line = terminal.command_line(args.context, "as_json", "quiet")
-            facts = tally.set_facts() | (totals(tally) if data.source is not None else {})
-            about: dict[str, Any] = {"command": command_line, "facts": facts}
-            about |= {"seconds": run.seconds, "warnings": run.warnings}
-            about["notes"] = [*data.notes, *notes]
+            shown = tally.set_facts() | (totals(tally) if data.source is not None else {})
+            about = {"command": command_line, "facts": shown}
+            about |= {"seconds": run.seconds, "warnings": run.warnings, "notes": run.notes}
             write_report(report, data, classifier, evidence, **about)
             run.files["report"] = str(report)
         if save is not None:
             save_model(save, data, classifier, tally.unreadable)
             run.files["model"] = str(save)
-    facts, document = _summary(data, tally, classifier, evidence)
+    facts, document = fit_summary(data, tally, classifier, evidence)
     if tally.unsure is not None:
         document["unsure"] = tally.unsure
     tally.print_summary(run, facts, document, evidence)
@@ -157,105 +148,3 @@ def _classifier_settings(options: Mapping[str, Any]) -> tuple[str, dict[str, Any
     elif shares == "equal":  # networks learn the shares of the labels otherwise
         settings["class_weight"] = "balanced"
     return "GCNClassifier" if network else "SpectralGPClassifier", settings
-
-
-def write_report(
-    path: Path, data: LabelledTable, classifier: Any, evidence: Evidence | None, **about: Any
-) -> None:
-    """Write the HTML page; `about` has further attributes of :class:`Classification`."""
-    report_progress("drawing the report")
-    from lowrankgcn.report.classification import Classification
-    from lowrankgcn.report.pages import render_classification  # loads Jinja2
-
-    about = {"notes": data.notes} | about
-    about |= {"columns": data.columns, "source": data.table.name}
-    about["numbers"] = data.table.frame.index.to_numpy()
-    about |= {"evidence": evidence, "seed": classifier.random_state}
-    classification = Classification(classifier, data.table.frame, data.labels, **about)
-    terminal.write_output(path, render_classification(classification), "--report")
-
-
-def save_model(
-    path: Path, data: LabelledTable, classifier: Any, unreadable: Mapping[Any, int] | None = None
-) -> None:
-    """Write a fitted classifier with the columns it needs; cells of some may be unreadable."""
-    from lowrankgcn._codec import encode
-
-    more = [name for name, cells in (unreadable or {}).items() if cells]
-    missing = tuple(dict.fromkeys([*data.columns.unreadable_as_missing, *more]))
-    columns = replace(data.columns, unreadable_as_missing=missing)
-    described = {"columns": encode(columns)[1], "type": data.type, "source": data.table.name}
-    whole = data.source is None
-    with terminal.one_line_errors("--save", writing=path):
-        lowrankgcn.save(classifier, path, fitted_rows=whole, description=described)
-
-
-def _summary(
-    data: LabelledTable, tally: Tally, classifier: Any, evidence: Evidence | None
-) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return lines, and entries of the JSON document, about the table and the fit."""
-    columns, n_rows, n_labelled = data.columns, tally.n_rows, tally.n_labelled
-    kinds = Counter(_KINDS[kind] for kind in columns.used.values())
-    kinds_text = ", ".join(f"{n} {kind}" for kind, n in kinds.items()) or "a graph"
-    process = hasattr(classifier, "graphs_")
-    built = classifier.graphs_.values() if process else [classifier.graph_]
-    graphs = ", ".join(dict.fromkeys(graph.description.name for graph in built))
-    facts = {
-        "table": f"{data.table.name}: {plural(n_rows, 'row')}, "
-        f"{plural(len(columns.used), 'column')} used ({kinds_text})",
-        "target": f"{terminal.name_text(columns.target)}: {plural(n_labelled, 'row')} labelled, "
-        f"{count(n_rows - n_labelled)} to classify",
-        "graph": graphs,
-    }
-    document: dict[str, Any] = {
-        "table": data.table.name,
-        "target": columns.target,
-        "method": "gcn" if evidence is None else "gp",
-        "seed": classifier.random_state,
-        "rows": n_rows,
-        "labelled": n_labelled,
-        "columns": columns.used,
-        "left_out": columns.left_out,
-        "graph": graphs,
-    }
-    if evidence is None:
-        return facts, document
-    facts |= _accuracy_facts(evidence)
-    facts["blocks"] = terminal.shares_text(evidence.kinds)
-    importance = columns.column_sums(evidence.importance)
-    if importance:
-        facts["columns"] = terminal.shares_text(importance)
-    without_own_label = ("accuracy", "interval", "balanced_accuracy", "f1", "log_loss")
-    known = evidence.is_known
-    document |= {
-        f"loo_{name}": getattr(evidence, name) if known else None for name in without_own_label
-    }
-    document |= {
-        "loo_meaning": evidence.meaning,
-        "overconfidence": evidence.overconfidence if known else None,
-        "reliability": [part._asdict() for part in evidence.reliability],
-        "largest_class": evidence.largest_class,
-        "block_shares": evidence.block_shares,
-        "column_importance": importance,
-    }
-    return facts, document
-
-
-def _accuracy_facts(evidence: Evidence) -> dict[str, str]:
-    """Return lines about the accuracy of the labelled rows without their own label."""
-    if not evidence.is_known:
-        return {"accuracy": evidence.meaning}
-    low, high = (percent(share, 0) for share in evidence.interval)
-    classes = len(evidence.class_counts)
-    over = "the classes"
-    if evidence.n_scored < classes:
-        over = f"{evidence.n_scored} of {classes} classes, those with two labels or more"
-    return {
-        "accuracy": f"{percent(evidence.accuracy)} of "
-        f"{plural(len(evidence.codes), 'labelled row')} predicted correctly without their own "
-        f"label; 90 % interval {low} to {high}; largest class {percent(evidence.largest_class)}; "
-        f"{evidence.meaning}",
-        "balanced": f"accuracy {percent(evidence.balanced_accuracy)} and F1 "
-        f"{percent(evidence.f1)} as means over {over}; log-loss {evidence.log_loss:.3g}",
-        "calibration": evidence.calibration,
-    }

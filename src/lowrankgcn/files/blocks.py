@@ -16,7 +16,6 @@ import codecs
 import lzma
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
@@ -36,8 +35,8 @@ from lowrankgcn.files.delimited import (
     compression,
     decode_text,
     find_decimal,
+    find_names,
     locate_error,
-    read_header,
     split_ending,
     text_options,
     without_separator,
@@ -46,17 +45,18 @@ from lowrankgcn.files.reading import (
     SUFFIXES,
     Format,
     TableFile,
+    check_columns,
     check_delimiter,
-    check_table,
     find_files,
     joined_schema,
+    with_unique_names,
 )
 
 #: Bytes of a table in memory, from which on a command reads it block by block.
 LEAST = 2**26
 _BLOCK_BYTES = 2**23  # of text at a time; a row must fit into it
 _BLOCK_ROWS = 2**16  # of Parquet and Arrow at a time
-_HEAD, _LINE = 2**20, 2**6  # bytes that decide delimiter and encoding; bytes of the first line
+_HEAD = 2**20  # bytes that decide delimiter and encoding
 _UNPACKED = 5  # typical ratio of the sizes of text and compressed text
 _CELL_BYTES = 8
 _WHOLE = 8  # memory of a command that reads a table as a whole, in sizes of the table
@@ -120,7 +120,9 @@ class BlockFile:
             size = path.stat().st_size
             with prefix_errors(path):
                 for batch, share in _batches(path, self.file, self.block_bytes):
-                    table = pa.Table.from_batches([batch]).select(self.names)
+                    if not batch.num_rows:
+                        continue
+                    table = with_unique_names(pa.Table.from_batches([batch]))[0].select(self.names)
                     frame = _frame(table.cast(self._schema))
                     frame.index = pd.RangeIndex(start, start + len(frame))
                     start += len(frame)
@@ -285,25 +287,28 @@ def _head(path: Path, format: Format, encoding: str | None, delimiter: str | Non
     if format in ("csv", "tsv"):
         with _unpacked(path) as stream:
             data = bytes(stream.read(_HEAD))
-        wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-        end = len(data) & ~3 if wide else data.rfind(b"\n") + 1
-        text, encoding, notes = decode_text(data[: end or None], encoding)
+        text, encoding, notes = _decoded(data, encoding)
         delimiter = check_delimiter(delimiter) or ("\t" if format == "tsv" else None)
-        skipped, separator = without_separator(text)
-        delimiter, names = read_header(skipped, delimiter or separator)
-        file = TableFile(pd.DataFrame(), format, "", delimiter, ".", encoding, tuple(notes))
-        with ExitStack() as stack:
-            reader = stack.enter_context(_open_text(path, file, names, _BLOCK_BYTES))
-            table = reader.schema.empty_table()
-        check_table(table, 1)
-        return replace(file, frame=table)
+        text, separator = without_separator(text)
+        delimiter, names, lines = find_names(text, delimiter or separator)
+        file = TableFile(pd.DataFrame(), format, "", delimiter, ".", encoding)
+        with _open_text(path, file, names, _BLOCK_BYTES) as reader:
+            table, more = with_unique_names(reader.schema.empty_table())
+        return replace(file, frame=table, notes=(*notes, *lines.notes("line"), *more))
     for option, value in (("encoding", encoding), ("delimiter", delimiter)):
         if value is not None:
             raise ValueError(f"{option}: only for text, got {format} data")
     schema = pq.read_schema(path) if format == "parquet" else pa.ipc.open_file(path).schema
-    table = schema.remove_metadata().empty_table()
-    check_table(table, 1)
-    return TableFile(table, format, "")
+    table, notes = with_unique_names(schema.remove_metadata().empty_table())
+    check_columns(table.schema)
+    return TableFile(table, format, "", notes=tuple(notes))
+
+
+def _decoded(data: bytes, encoding: str | None) -> tuple[bytes, str, list[str]]:
+    """Decode the first bytes of a file without a line that is cut."""
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    end = len(data) & ~3 if wide else data.rfind(b"\n") + 1
+    return decode_text(data[: end or None], encoding)
 
 
 def _unpacked(path: Path) -> Any:
@@ -317,10 +322,14 @@ def _unpacked(path: Path) -> Any:
 def _open_text(path: Path, file: TableFile, names: Any, block_bytes: int) -> Any:
     """Open delimited text as an Arrow reader whose columns are all texts."""
     with _unpacked(path) as stream:
-        named = without_separator(bytes(stream.read(_LINE)))[1] is not None
+        data = without_separator(_decoded(bytes(stream.read(_HEAD)), file.encoding)[0])[0]
+    lines = find_names(data, file.delimiter)[2]
+    merged = lines.last > lines.first
     while True:
         options, stream = text_options(file.delimiter, names, block_bytes), _unpacked(path)
-        options["read_options"].skip_rows = int(named)
+        options["read_options"].skip_rows = lines.last if merged else lines.first - 1
+        if merged:
+            options["read_options"].column_names = list(names)
         if file.encoding not in ("utf-8", "ascii"):
             stream = pa.transcoding_input_stream(
                 stream if isinstance(stream, pa.NativeFile) else pa.PythonFile(stream),

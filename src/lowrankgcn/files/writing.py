@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -38,6 +39,7 @@ from lowrankgcn.files.delimited import (
 from lowrankgcn.files.reading import SUFFIXES, Format, TableFile
 from lowrankgcn.files.records import as_days, write_excel, write_json
 from lowrankgcn.tables import Cells
+from lowrankgcn.tables.cells import is_list_of_numbers
 from lowrankgcn.tables.texts import TextColumn
 
 _TEXT: tuple[Format, ...] = ("csv", "tsv", "jsonl", "json")
@@ -178,6 +180,8 @@ class TableSink(ExitStack):
 
     def prepare(self, frame: pd.DataFrame) -> Any:
         """Convert rows for :meth:`write`."""
+        if self._format in ("csv", "tsv", "excel"):
+            frame = frame.assign(**{str(name): _as_json(frame[name]) for name in _vectors(frame)})
         if self._format in ("csv", "tsv"):
             header = b"" if self._writer else _header(frame, self._style)
             return header, _delimited(frame, self._style)
@@ -202,6 +206,18 @@ class TableSink(ExitStack):
                 new = pq.ParquetWriter if self._format == "parquet" else pa.ipc.new_file
                 self._writer = self.enter_context(new(self._sink, block.schema))
             self._writer.write_table(block)
+
+
+def _vectors(frame: pd.DataFrame) -> list[Any]:
+    kinds = {name: getattr(dtype, "pyarrow_dtype", None) for name, dtype in frame.dtypes.items()}
+    return [name for name, kind in kinds.items() if kind and is_list_of_numbers(kind)]
+
+
+def _as_json(vectors: pd.Series) -> pd.Series:
+    """Return vectors as JSON texts, which are read as vectors again."""
+    values = pa.array(vectors).to_pylist()
+    texts = [None if value is None else json.dumps(value) for value in values]
+    return pd.Series(texts, vectors.index, pd.ArrowDtype(pa.string()))
 
 
 def _header(frame: pd.DataFrame, style: Mapping[str, Any]) -> bytes:
