@@ -237,6 +237,8 @@ class FittedViews:
                 rows = _source("neighbours", views, features, None)
                 directions = _directions(rows, random_state)
             for name in graphs if features.used else ():
+                if name == "hypergraph" and not features.encoder.n_hyperedges:
+                    continue  # vectors have none
                 rows = _source(name, views, features, directions)
                 built[name] = _build(name, rows, features, rank, random_state)
         if given is not None and (nodes is None or nodes.n_nodes <= _SPECTRAL_NODES):
