@@ -88,7 +88,7 @@ def test_scores_equal_the_kernel(kind: str) -> None:
         np.testing.assert_allclose(model.process.distributions(walked), expected, atol=1e-5)
 
 
-@each("kind", ["table", "numbers", "coordinates"])
+@each("kind", ["categories", "numbers", "coordinates"])
 def test_most_neighbours_suffice(kind: str) -> None:
     """With neighbours from lists, distributions stay and the model is small."""
     rows, _ = KINDS[kind]
