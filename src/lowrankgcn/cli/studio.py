@@ -13,8 +13,8 @@ import typer
 
 from lowrankgcn._format import plural
 from lowrankgcn.cli import terminal
-from lowrankgcn.cli.classify import save_model, write_report
 from lowrankgcn.cli.options import GRAPHS, TABLES, Arguments, command
+from lowrankgcn.cli.results import save_model, write_report
 
 if TYPE_CHECKING:
     from lowrankgcn.cli.labelled_table import LabelledTable
@@ -105,7 +105,9 @@ def _write(
         if what == "labels":
             write_table(frame, out, data.table)
         elif what == "table":
-            write_table(labelled.predictions(classifier).added_to(frame)[0], out, data.table)
+            write_table(
+                labelled.predictions(classifier, audit=True).added_to(frame)[0], out, data.table
+            )
         elif what == "model":
             save_model(out, labelled, classifier)
         else:

@@ -10,16 +10,17 @@ from typing import Annotated, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from lowrankgcn._codec import saved
 from lowrankgcn._format import plural
 from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import invalid, positive_float
-from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
+from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation, Nearest
 from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.exceptions import ColumnWarning, warn_caller
 from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows, log_odds
-from lowrankgcn.gp.blocks import LinearBlock
+from lowrankgcn.gp.blocks import LinearBlock, RadialBlock
 from lowrankgcn.gp.compiled import CompiledScores
 from lowrankgcn.gp.conformal import Novelty, conformal_limit, prediction_sets
 from lowrankgcn.gp.graph_filters import PROPAGATIONS
@@ -29,6 +30,7 @@ from lowrankgcn.gp.views import RowViews
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
 
+_NEAREST = 3  # labelled rows shown for a vector
 _CHUNK = 8192  # rows read at a time
 _GRID = 101  # eigenvalues at which filters of propagated features are shown
 _CELLS = 1_000_000  # of permuted rows that are classified together
@@ -199,29 +201,53 @@ class GPModel:
         return filters | learned_filters(self.block_shares)
 
     def column_importance(self, X: Any, random_state: int) -> dict[Any, float]:
-        """Return the mean change of distributions if a column is permuted, in total one."""
+        """Return the mean change of distributions if a column is permuted, in total one.
+
+        Without rows X, these are the rows of `background`.
+        """
         assert self.maps.features is not None
         names = self.maps.features.used
         generator = np.random.default_rng(random_state)
         wanted = np.clip(_PERMUTED_CELLS // max(1, len(names)), _FEWEST_PERMUTED, _MOST_PERMUTED)
-        count = min(int(wanted), len(X))
-        chosen = np.sort(generator.choice(len(X), count, replace=False))
+        if X is None:
+            parts = self.background
+        else:
+            count = min(int(wanted), len(X))
+            parts = self.maps.parts(X.take(np.sort(generator.choice(len(X), count, replace=False))))
+        count = len(next(iter(parts.values())))
         order = generator.permutation(count)
-        parts = self.maps.parts(X.take(chosen))
         before = self._distributions(parts)
         changes: list[float] = []
-        for start, stop in chunks(len(names), max(1, _CELLS // (count * X.shape[1]))):
+        for start, stop in chunks(len(names), max(1, _CELLS // max(1, count * len(names)))):
             permuted = {}  # classified together, each with one permuted column
             for name, owners in self.maps.owners.items():
                 of_column = owners == np.arange(start, stop)[:, None, None]
                 mixed = np.where(of_column, parts[name][order], parts[name])
-                permuted[name] = mixed.reshape(-1, len(owners))
+                permuted[name] = mixed.reshape((stop - start) * count, len(owners))
             after = self._distributions(permuted)
             moved = np.abs(after.reshape(-1, *before.shape) - before)
             changes += moved.sum(axis=(1, 2)).tolist()
         total = sum(changes) or 1.0
         ranked = sorted(zip(names, changes, strict=True), key=lambda pair: -pair[1])
         return {name: change / total for name, change in ranked}
+
+    def _nearest(self, standard: FloatArray, classes: NDArray[Any]) -> dict[Any, list[Any]]:
+        """Return the nearest labelled rows by column of vectors, for each row as a Nearest."""
+        features = self.maps.features
+        blocks = zip(self.process.blocks, self.process.labelled, strict=True)
+        known = [rows / b.weights for b, rows in blocks if isinstance(b, RadialBlock)]
+        if features is None or not features.vectors or not known:
+            return {}
+        index, near = self.labelled[self.process.index], {}
+        labels = classes[self.codes[self.process.index]]
+        for vector in features.vectors:
+            entries = features.owners == features.used.index(vector.name)
+            distances = cdist(standard[:, entries], known[0][:, entries])
+            order = np.argsort(distances, axis=1, kind="stable")[:, :_NEAREST]
+            near[vector.name] = [
+                Nearest(tuple(index[rows].tolist()), tuple(labels[rows].tolist())) for rows in order
+            ]
+        return near
 
     def explain(
         self, X: Any, classes: NDArray[Any], by: By, parts: Any = None, linked: Any = None
@@ -256,8 +282,12 @@ class GPModel:
         else:
             baselines, amounts, errors = by_columns(self.compiled, self.background, parts, pair)
             assert self.maps.features is not None
-            table = self.maps.features.encoder.match(X, "X")
-            columns = [[("column", n, text) for text in table[n].texts()] for n in table.names]
+            table = self.maps.features.match(X)
+            near = self._nearest(self.maps.views(parts)["standard"], classes)
+            texts = {
+                name: near[name] if name in near else table[name].texts() for name in table.names
+            }
+            columns = [[("column", name, text) for text in texts[name]] for name in table.names]
             named = zip(*columns, repeat(("block", "given", None)), strict=False)
         errors = np.zeros_like(amounts) if errors is None else errors
         odds = log_odds(self.process, scores, pair)
