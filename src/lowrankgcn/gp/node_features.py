@@ -38,6 +38,9 @@ _CONSTANT = 1e-12  # relative deviation up to which a column is constant
 _NEIGHBOURS = 15
 _EXACT = 20_000  # up to this number of nodes all cosines are computed
 _MOST_NODES = 200_000  # larger graphs have no neighbours in the features
+# Of the neighbours in singular vectors. Measured for 10⁵ nodes: lists that find 0.58 of them take a
+# fifth of the time of those that find 0.92, and the neighbours share a class as often.
+_RECALL = 0.5
 _RANK = 64  # singular vectors in which neighbours are searched beyond that
 _CHUNK = 256  # rows whose cosines are held at a time
 
@@ -127,7 +130,7 @@ class NodeFeatures:
         if n > _EXACT:
             A, B = (np.asarray(as_array(part), np.float64) for part in (A, B))
             if same:
-                search, _ = NeighbourSearch.tuned(B, count, seed=0)
+                search, _ = NeighbourSearch.tuned(B, count, seed=0, least_recall=_RECALL)
                 distances, near = search.query(A, np.arange(n))
             else:
                 distances, near = NeighbourSearch(B, count, probes=0, seed=0).query(A)

@@ -14,6 +14,7 @@ number of rows, otherwise by duality from the columns :math:`\varphi(S) E_I`: S 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, final
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import integer_array, invalid
-from lowrankgcn.gp.graph_filters import PROPAGATIONS, Single, Smoother, apply_filter
+from lowrankgcn.gp.graph_filters import PROPAGATIONS, Single, Smoother, apply_filters
 from lowrankgcn.gp.node_features import FeatureMatrix, NodeFeatures
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.graphs.matrices import binary_matrix, check_weights, csr_copy
@@ -64,6 +65,9 @@ class NodeGraph:
     features : (n, d) csr_array or array
     near : (n, n) csr_array
         Cosines of each node with its nearest neighbours.
+    centres : dict from block to (d,) array
+        Mean rows of φ(S) F of the fitted graph; changed or appended edges do not move them.
+        Without nearest neighbours, ``near`` is the same as ``ego`` and is left out.
     """
 
     edges: sp.csr_array
@@ -71,6 +75,7 @@ class NodeGraph:
     reader: NodeFeatures
     features: FeatureMatrix
     near: sp.csr_array
+    centres: dict[str, FloatArray]
 
     @classmethod
     def fit(cls, graph: Graph, X: Any, random_state: int = 0) -> NodeGraph:
@@ -79,7 +84,15 @@ class NodeGraph:
         if features.shape[0] != graph.n_nodes:
             raise invalid("graph", f"{features.shape[0]} nodes, as many as rows", graph.n_nodes)
         edges, weights = _edges_of(graph)
-        return cls(edges, weights, reader, features, reader.neighbours(features, features))
+        near = reader.neighbours(features, features)
+        used = [name for name in PROPAGATIONS if near.nnz or name != "near"]
+        centres = dict.fromkeys(used, np.zeros(features.shape[1]))
+        nodes = cls(edges, weights, reader, features, near, centres)
+        shares = np.full((nodes.n_nodes, 1), 1.0 / nodes.n_nodes)
+        for names in nodes.together:
+            for name, part in nodes.propagate(names, shares).items():
+                nodes.centres[name] = np.asarray(features.T @ part, np.float64).ravel()
+        return nodes
 
     def with_edges(self, graph: Graph) -> NodeGraph:
         """Return the same nodes with the edges or hyperedges of another graph."""
@@ -181,8 +194,21 @@ class NodeGraph:
         places = tuple(part[others] for part in pairs.coords)
         return sp.csr_array((np.ones(others.sum()), places), shape=pairs.shape)
 
-    def smoother(self, place: str) -> Smoother:
-        """Return the normalised weights of the graph, of the neighbours, or of both."""
+    @cached_property
+    def together(self) -> tuple[tuple[str, ...], ...]:
+        """Blocks that share products with S: those of the same weights."""
+        places: dict[str, list[str]] = {}
+        for name in self.centres:
+            places.setdefault(self._place(name), []).append(name)
+        return tuple(map(tuple, places.values()))
+
+    def _place(self, name: str) -> str:
+        """Return the weights of a block; without neighbours, ``joint`` is on the edges alone."""
+        return PROPAGATIONS[name].place if "near" in self.centres else "graph"
+
+    def smoother(self, name: str) -> Smoother:
+        """Return the normalised weights of a block: edges, neighbours, or both."""
+        place = self._place(name)
         if place not in self._smoothers:
             nothing = sp.csr_array((self.n_nodes, self.n_nodes))
             edges, incidence = self.edges, None
@@ -211,46 +237,76 @@ class NodeGraph:
         shares = sp.diags_array(1.0 / np.where(sums > 0, sums, 1.0)) @ union
         return sp.csr_array(shares + shares.T) / 2
 
-    def propagate(self, name: str, columns: Any) -> Single:
-        """Return φ(S) V for columns V, shape (n, c), of the block's filter."""
-        place, filter, _ = PROPAGATIONS[name]
-        return apply_filter(self.smoother(place), filter, np.asarray(columns, np.float32))
+    def propagate(self, names: Sequence[str], columns: Any) -> dict[str, Single]:
+        """Return φ(S) V for columns V, shape (n, c), and the filters of blocks with the same S."""
+        filters = [PROPAGATIONS[name].filter for name in names]
+        V = np.asarray(columns, np.float32)
+        return dict(zip(names, apply_filters(self.smoother(names[0]), filters, V), strict=True))
 
     def rows(self, name: str) -> PropagatedRows:
         """Return the propagated features of all nodes."""
         return PropagatedRows(self, name, np.arange(self.n_nodes))
 
-    def centre(self, name: str) -> FloatArray:
-        """Return the mean row of φ(S) F, shape (d,)."""
-        shares = self.propagate(name, np.full((self.n_nodes, 1), 1.0 / self.n_nodes))
-        return np.asarray(self.features.T @ shares, np.float64).ravel()
-
-    def squared_norms(self, name: str, centre: FloatArray) -> FloatArray:
-        """Return squared distances of the rows of φ(S) F from a centre, shape (n,).
+    def squared_norms(self, name: str) -> FloatArray:
+        """Return squared distances of the rows of φ(S) F from their centre, shape (n,).
 
         They are exact for up to 128 features, 64 for many nodes, otherwise estimated by random
         projections.
         """
         if name not in self._squared_norms:
+            names = next(names for names in self.together if name in names)
             d, count = self.features.shape[1], _PROBES // (1 + (self.n_nodes > _MANY))
-            probes: Any = sp.eye_array(d, format="csc")
+            probes = np.eye(d, dtype=np.float32)
             if d > count:
                 probes = np.random.default_rng(0).normal(size=(d, count)) / np.sqrt(count)
+                probes = probes.astype(np.float32)
 
-            def part(start: int, stop: int) -> FloatArray:
-                chosen = probes[:, start:stop]
-                offsets = np.asarray(centre @ chosen, np.float32)
-                chosen = chosen.toarray() if sp.issparse(chosen) else chosen
-                sums = self.propagate(name, self.features @ chosen.astype(np.float32))
-                squares: FloatArray = np.square(sums - offsets).sum(axis=1, dtype=np.float64)
+            def part(start: int, stop: int) -> list[FloatArray]:
+                chosen, squares = probes[:, start:stop], []
+                for one, sums in self.propagate(names, self.features @ chosen).items():
+                    sums -= (self.centres[one] @ chosen).astype(np.float32)
+                    squares.append(np.einsum("ij,ij->i", sums, sums).astype(np.float64))
                 return squares
 
             parts = map_chunks(part, probes.shape[1], self.columns)
-            self._squared_norms[name] = np.sum(parts, axis=0)
+            for one, squares in zip(names, zip(*parts, strict=True), strict=True):
+                self._squared_norms[one] = np.sum(squares, axis=0)
         return self._squared_norms[name]
 
     @cached_property
     def _squared_norms(self) -> dict[str, FloatArray]:
+        return {}
+
+    def dense_rows(self, name: str, index: NDArray[np.intp]) -> Single:
+        """Return some rows of φ(S) F, shape (q, d).
+
+        Those of blocks with the same S are computed together, and kept until they are asked for.
+        """
+        key = (name, index.tobytes())
+        if key not in self._dense_rows:
+            self._dense_rows.clear()
+            names = next(names for names in self.together if name in names)
+            q, d = len(index), self.features.shape[1]
+            rows = {one: np.empty((q, d), np.float32) for one in names}
+
+            def primal(start: int, stop: int) -> None:
+                columns = self.features[:, start:stop]
+                columns = columns.toarray() if sp.issparse(columns) else columns
+                for one, part in self.propagate(names, columns).items():
+                    rows[one][:, start:stop] = part[index]
+
+            def dual(start: int, stop: int) -> None:
+                columns = np.zeros((self.n_nodes, stop - start), np.float32)
+                columns[index[start:stop], np.arange(stop - start)] = 1.0
+                for one, part in self.propagate(names, columns).items():
+                    rows[one][start:stop] = (self.features.T @ part).T
+
+            map_chunks(primal if d <= q else dual, min(q, d), self.columns)
+            self._dense_rows.update({(one, key[1]): part for one, part in rows.items()})
+        return self._dense_rows.pop(key)
+
+    @cached_property
+    def _dense_rows(self) -> dict[tuple[str, bytes], Single]:
         return {}
 
 
@@ -289,28 +345,22 @@ class PropagatedRows:
 
         def part(start: int, stop: int) -> Single:
             columns = self.nodes.features @ np.asarray(w[:, start:stop], np.float32)
-            return self.nodes.propagate(self.name, columns)[self.index]
+            return self.nodes.propagate([self.name], columns)[self.name][self.index]
 
         return np.hstack(map_chunks(part, w.shape[1], self.nodes.columns)).astype(np.float64)
 
+    @property
+    def centre(self) -> FloatArray:
+        """Mean row of the fitted graph, shape (d,)."""
+        return self.nodes.centres[self.name]
+
+    def squared_norms(self) -> FloatArray:
+        """Return squared distances of the rows from the centre, shape (q,)."""
+        return self.nodes.squared_norms(self.name)[self.index]
+
     def dense(self) -> Single:
         """Return the rows, shape (q, d)."""
-        q, d = self.shape
-        rows: Single = np.empty((q, d), np.float32)
-
-        def primal(start: int, stop: int) -> None:
-            columns = self.nodes.features[:, start:stop]
-            columns = columns.toarray() if sp.issparse(columns) else columns
-            rows[:, start:stop] = self.nodes.propagate(self.name, columns)[self.index]
-
-        def dual(start: int, stop: int) -> None:
-            columns = np.zeros((self.nodes.n_nodes, stop - start), np.float32)
-            columns[self.index[start:stop], np.arange(stop - start)] = 1.0
-            product = self.nodes.features.T @ self.nodes.propagate(self.name, columns)
-            rows[start:stop] = product.T
-
-        map_chunks(primal if d <= q else dual, min(q, d), self.nodes.columns)
-        return rows
+        return self.nodes.dense_rows(self.name, self.index)
 
 
 def _edges_of(graph: Graph) -> tuple[sp.csr_array, FloatArray | None]:

@@ -217,12 +217,8 @@ class FittedViews:
 
 
 def node_views(nodes: NodeGraph, first: int = 0) -> dict[str, Any]:
-    """Return the propagated features of the nodes from `first` on.
-
-    Without nearest neighbours, ``near`` is the same as ``ego`` and is left out.
-    """
-    names = [name for name in PROPAGATIONS if name != "near" or nodes.near.nnz]
-    return {name: nodes.rows(name)[first:] for name in names}
+    """Return the propagated features of the nodes from `first` on."""
+    return {name: nodes.rows(name)[first:] for name in PROPAGATIONS if name in nodes.centres}
 
 
 def _source(name: str, parts: Mapping[str, NDArray[Any]], features: FittedTable) -> NDArray[Any]:
