@@ -60,9 +60,10 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     graph : {"auto", "knn", "gaussian", "hypergraph", "precomputed"} or Graph
         Graphs of the spectral blocks. "auto": every graph that can be built.
         "precomputed": X is the matrix of weights. With a graph object, X holds the features, which
-        are propagated over given edges or hyperedges (``lowrankgcn.gp.graph_filters``). For
-        weights, sparse incidence rows or a graph in place of X, the spectral blocks of that graph
-        are the only ones.
+        are propagated over given edges or hyperedges (``lowrankgcn.gp.graph_filters``). Sparse rows
+        are features, such as word counts: wide ones are propagated over their nearest neighbours;
+        with "hypergraph" they are an incidence matrix. For weights, incidence rows or a graph in
+        place of X, the spectral blocks of that graph are the only ones.
     blocks : "auto" or sequence of str
         Names of the blocks to use (:mod:`lowrankgcn.gp.recipe`); "auto" uses all.
     rank : int
@@ -244,11 +245,10 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         ----------
         X : array, DataFrame or sparse array
             Rows like those given to fit: with ``graph="precomputed"`` their weights to the fitted
-            rows, shape (q, n); with sparse incidence rows, incidence rows; with a graph in place of
-            X, rows like those the graph was built from; with features on a graph, those of new
-            nodes. For a Dask collection the result is a lazy Dask array.
-        edges : (k, 2) int array or sparse matrix, optional
-            Edges of new nodes, for features on a graph. Fitted nodes have the numbers 0 … n − 1 and
+            rows, shape (q, n); with a graph in place of X, rows like those the graph was built
+            from; with features on a graph, those of new nodes. For a Dask collection the result is
+            a lazy Dask array. edges : (k, 2) int array or sparse matrix, optional Edges of new
+            nodes, for features on a graph. Fitted nodes have the numbers 0 … n − 1 and
             new ones n … n + q − 1, in the order of X. Either pairs of a new node and any other
             node, or a sparse matrix (q, n + q) of weights. For a hypergraph, pairs of a new node
             and a hyperedge, where numbers after the last known hyperedge make new ones, or a
@@ -306,7 +306,7 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         """
         check_is_fitted(self)
         maps: RowViews = self._model.maps
-        if maps.nodes is None:
+        if maps.nodes is None or not maps.nodes.has_edges:
             raise invalid("update_graph", "a classifier of features on a graph", "another one")
         graph = graph if isinstance(graph, Graph) else AdjacencyGraph(graph)
         prepared = self._fitted_rows() if maps.features is not None else None
@@ -463,7 +463,7 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         else:
             views = maps.read(self._new_rows(X), edges)
         linked = None
-        if hasattr(self, "label_distributions_"):
+        if hasattr(self, "label_distributions_") and maps.nodes.has_edges:
             rows = next(row for row in views.values() if isinstance(row, PropagatedRows))
             classes = np.eye(len(self.classes_))[self.label_distributions_.argmax(axis=1)]
             linked = rows.nodes.links(rows.index, len(classes)) @ classes
@@ -550,7 +550,7 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         """Return the estimator tags of scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
-        tags.input_tags.sparse |= isinstance(self.graph, Graph) or self.graph == "auto"
+        tags.input_tags.sparse |= isinstance(self.graph, Graph) or self.graph in ("auto", "knn")
         return tags
 
 

@@ -104,8 +104,9 @@ def prepare_rows(
     sample = Sample.draw(rows, settings.graph, always, settings.fit_rows, seed)
     graph, data, fitted_only = settings.graph, sample.data, ""
     options: Any = {"rank": settings.rank, "tol": settings.tol, "random_state": seed}
-    if rows.kind == "nodes" and isinstance(graph, Graph):
-        views = FittedViews.fit(data, graphs=(), given=graph, **options)
+    if rows.kind in ("nodes", "sparse"):
+        given = graph if isinstance(graph, Graph) else None
+        views = FittedViews.fit(data, graphs=(), given=given, **options)
     elif rows.kind != "table":
         make: Any = {"affinities": AdjacencyGraph, "incidence": Hypergraph}.get(rows.kind)
         views = FittedViews.fit(None, given=data if make is None else make(data), **options)

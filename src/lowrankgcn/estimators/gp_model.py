@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lowrankgcn._codec import saved
 from lowrankgcn._format import plural
 from lowrankgcn._parallel import chunks
-from lowrankgcn._validation import invalid, positive_float
+from lowrankgcn._validation import positive_float
 from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
 from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.exceptions import ColumnWarning, warn_caller
@@ -127,10 +127,8 @@ class GPModel:
         self, function: Callable[[Any], FloatArray], X: Any, edges: Any = None
     ) -> FloatArray:
         """Apply a function to the views of new rows in chunks; new nodes are read together."""
-        if self.maps.nodes is not None:
+        if self.maps.nodes is not None or edges is not None:
             return function(self.maps.read(X, edges))
-        if edges is not None:
-            raise invalid("edges", "None, because no features were fitted on a graph", "edges")
         return map_rows(lambda part: function(self.maps.read(part)), X, _CHUNK)
 
     def _without_cells(self, X: Any, count: int) -> NDArray[np.bool_]:

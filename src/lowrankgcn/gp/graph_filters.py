@@ -88,10 +88,13 @@ class Smoother:
         Weights between pairs of nodes, and loops.
     incidence : (n, e) csr_array or None
         Weighted incidence of hyperedges, which are not expanded to pairs.
+    scale : (n,) array
+        Diagonal of :math:`D^{-1/2}`.
     """
 
     matrix: sp.csr_array
-    incidence: sp.csr_array | None = None
+    incidence: sp.csr_array | None
+    scale: FloatArray
 
     @classmethod
     def normalise(
@@ -110,6 +113,7 @@ class Smoother:
         return cls(
             _single(sp.diags_array(scale) @ matrix @ sp.diags_array(scale)),
             None if incidence is None else _single(sp.diags_array(scale) @ incidence),
+            scale,
         )
 
     def __matmul__(self, V: Single) -> Single:

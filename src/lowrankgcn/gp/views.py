@@ -8,7 +8,8 @@
 ``gaussian``        spectral coordinates on a Gaussian graph of the ranks
 ``hypergraph``      spectral coordinates on the hypergraph of values and bins
 ``given``           spectral coordinates on a graph, an incidence matrix or weights
-``ego`` … ``near``  features that are propagated on a given graph (:mod:`.propagation`)
+``ego`` … ``near``  features that are propagated on a given graph or, if they are sparse, on their
+                    nearest neighbours (:mod:`.node_graph`)
 =================== ==========================================================================
 
 >>> import numpy as np
@@ -67,7 +68,7 @@ class RowViews:
         None for rows that only a given graph reads, and for wide features of nodes.
     embeddings : dict from view to Embedding
     nodes : NodeGraph or None
-        A given graph on which features are propagated.
+        Wide sparse features, or a given graph on which features are propagated.
     """
 
     features: FittedTable | None
@@ -81,8 +82,12 @@ class RowViews:
 
     def read(self, X: Any, edges: Any = None) -> dict[str, Any]:
         """Return the views of new rows; `edges` as for :meth:`NodeGraph.with_nodes`."""
+        if edges is not None and (self.nodes is None or not self.nodes.has_edges):
+            raise invalid("edges", "None, because no features were fitted on a graph", "edges")
         if self.nodes is None:
             return self.views(self.parts(X))
+        if not self.nodes.has_edges:
+            return dict(self.nodes.new_rows(X))
         n, extended = self.nodes.n_nodes, self.nodes.with_nodes(X, edges)
         parts: dict[str, NDArray[Any]] = {}
         if self.features is not None:
@@ -179,11 +184,13 @@ class FittedViews:
         parts: dict[str, NDArray[Any]] = {}
         built: dict[str, tuple[Graph, int, Any]] = {}
         nodes: NodeGraph | None = None
-        if X is not None and given is not None and carries_features(given):
-            report_progress("features of the nodes")
+        sparse = sp.issparse(X) and given is None
+        if X is not None and (sparse or (given is not None and carries_features(given))):
+            report_progress("features of the rows")
             nodes = NodeGraph.fit(given, X, random_state)
             if nodes.reader.table is None:
-                return cls(RowViews(None, {}, nodes), node_views(nodes), {"given": given}, {})
+                fitted: dict[str, Graph] = {} if given is None else {"given": given}
+                return cls(RowViews(None, {}, nodes), node_views(nodes), fitted, {})
             X = X.toarray() if sp.issparse(X) else X
         if X is not None:
             table = Table.read(X, "X")
