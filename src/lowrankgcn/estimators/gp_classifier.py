@@ -247,8 +247,9 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
             Rows like those given to fit: with ``graph="precomputed"`` their weights to the fitted
             rows, shape (q, n); with a graph in place of X, rows like those the graph was built
             from; with features on a graph, those of new nodes. For a Dask collection the result is
-            a lazy Dask array. edges : (k, 2) int array or sparse matrix, optional Edges of new
-            nodes, for features on a graph. Fitted nodes have the numbers 0 … n − 1 and
+            a lazy Dask array.
+        edges : (k, 2) int array or sparse matrix, optional
+            Edges of new nodes, for features on a graph. Fitted nodes have the numbers 0 … n − 1 and
             new ones n … n + q − 1, in the order of X. Either pairs of a new node and any other
             node, or a sparse matrix (q, n + q) of weights. For a hypergraph, pairs of a new node
             and a hyperedge, where numbers after the last known hyperedge make new ones, or a
