@@ -30,7 +30,7 @@ from lowrankgcn.estimators.explanation import By, Explanation
 from lowrankgcn.estimators.gp_fitting import PreparedRows, fit_gp, prepare_rows
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.parameters import GPParameters, checked
-from lowrankgcn.estimators.rows import Fit, read_rows
+from lowrankgcn.estimators.rows import Fit, read_rows, take
 from lowrankgcn.estimators.semi_supervised import (
     SemiSupervisedClassifier,
     distributed_module,
@@ -42,6 +42,8 @@ from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.suggestion import TRUSTED_LABELS, choose_rows, entropy, first_of_views
 from lowrankgcn.gp.views import RowViews, node_views
 from lowrankgcn.graphs import AdjacencyGraph, Graph
+
+_EXPLAINED, _EXPLAINED_TABLE = 100, 30  # nodes from which the importance of columns is estimated
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -424,8 +426,9 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
             "columns": Shapley values of the columns, relative to the mean over up to 32 rows
             that represent the fitted ones (:mod:`lowrankgcn.gp.attribution`); a graph object counts
             as one more column. "rows": one contribution per labelled row. "blocks": one per block.
-            "auto": columns for tables, otherwise rows. Features on a graph are explained by rows
-            or blocks, and by the predicted classes of linked nodes.
+            "auto": columns for tables and sparse rows, otherwise rows. Features on a graph count
+            where they are and where they are propagated to; their columns are relative to the mean
+            over all nodes. Explanations also count the predicted classes of linked nodes.
         edges : optional
             Edges of new nodes, as for :meth:`predict_proba`.
 
@@ -451,24 +454,33 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         """
         check_is_fitted(self)
         maps: RowViews = self._model.maps
-        table = maps.features is not None and maps.nodes is None
-        allowed: tuple[By, ...] = ("columns", "rows", "blocks") if table else ("rows", "blocks")
+        nodes = maps.nodes
+        columns = nodes is not None or maps.features is not None
+        allowed: tuple[By, ...] = ("columns", "rows", "blocks") if columns else ("rows", "blocks")
         if by not in (*allowed, "auto"):
             raise invalid("by", f"one of {allowed} for this data", repr(by))
         chosen: Any = allowed[0] if by == "auto" else by
-        if maps.nodes is None:
+        if by == "auto" and nodes is not None and nodes.has_edges:
+            chosen = "rows"
+        if nodes is None:
             return self._model.explain(self._new_rows(X), self.classes_, chosen)
         if np.ndim(X) == 1 and not sp.issparse(X):  # fitted nodes
-            index = node_index(X, "X", maps.nodes.n_nodes)
-            views: Any = self._fitted_rows().at(index)
+            index = node_index(X, "X", nodes.n_nodes)
+            prepared = self._fitted_rows()
+            views, X = prepared.at(index), take(prepared.sample.data, index)
         else:
-            views = maps.read(self._new_rows(X), edges)
+            X = self._new_rows(X)
+            views = maps.read(X, edges)
         linked = None
-        if hasattr(self, "label_distributions_") and maps.nodes.has_edges:
+        if hasattr(self, "label_distributions_") and nodes.has_edges:
             rows = next(row for row in views.values() if isinstance(row, PropagatedRows))
             classes = np.eye(len(self.classes_))[self.label_distributions_.argmax(axis=1)]
             linked = rows.nodes.links(rows.index, len(classes)) @ classes
-        return self._model.explain(None, self.classes_, chosen, views, linked)
+        return self._model.explain(X, self.classes_, chosen, views, linked, self._names())
+
+    def _names(self) -> Any:
+        """Return the names of the columns of X, or their positions."""
+        return getattr(self, "feature_names_in_", range(self.n_features_in_))
 
     def suggest(self, k: int = 10, *, among: Any = None) -> NDArray[np.intp]:
         """Return the rows to label next, the most useful first.
@@ -523,7 +535,9 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
 
         The values of a column are permuted among at most 300 of the rows given to fit (fewer for
         more than 30 columns). Its importance is the mean change of the class distributions (total
-        variation), relative to the sum over all columns. A graph object stays as it is.
+        variation), relative to the sum over all columns. A graph object stays as it is. For
+        sparse rows and features on a graph it is the mean size of the contributions of the column
+        to at most 100 rows (see :meth:`explain`), 30 for tables, relative to their sum.
 
         Raises
         ------
@@ -532,7 +546,15 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         """
         prepared = self._fitted_rows()
         maps = self._model.maps
-        if maps.features is None or maps.nodes is not None or self._fit.fitted_only:
+        if maps.nodes is not None:
+            table, n = maps.features is not None, maps.nodes.n_nodes
+            count = min(n, _EXPLAINED_TABLE if table else _EXPLAINED)
+            generator = np.random.default_rng(prepared.seed)
+            chosen = np.sort(generator.choice(n, count, replace=False))
+            views = {name: rows[chosen] for name, rows in prepared.views.views.items()}
+            names = maps.features.used if maps.features is not None else self._names()
+            return self._model.node_importance(views, names)
+        if maps.features is None or self._fit.fitted_only:
             raise invalid("column_importance", "a classifier fitted to a table", "a graph")
         return self._model.column_importance(prepared.sample.data, prepared.seed)
 

@@ -206,12 +206,15 @@ def _blocks(
 
 def _background(prepared: PreparedRows, distributions: FloatArray) -> dict[str, FloatArray]:
     """Return rows that represent the table, sorted by predicted class and probability."""
-    if prepared.views.maps.features is None or prepared.views.maps.nodes is not None:
+    if prepared.views.maps.features is None:
         return {}
     order = np.lexsort((distributions.max(axis=1), distributions.argmax(axis=1)))
     places = (np.arange(_BACKGROUND) + 0.5) * len(order) / _BACKGROUND
     chosen = order[np.unique(places.astype(np.intp))]
-    return prepared.views.maps.parts(prepared.sample.data.take(chosen))
+    if prepared.views.maps.nodes is None:
+        return prepared.views.maps.parts(prepared.sample.data.take(chosen))
+    views = prepared.views.views  # of features on a graph; it has no graph of hyperedges
+    return {name: views[name][chosen] for name in ("standard", "ranks", "given") if name in views}
 
 
 def _share_factors(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
 from typing import Annotated, Any, final
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
@@ -18,7 +19,7 @@ from lowrankgcn._validation import positive_float
 from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
 from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.exceptions import ColumnWarning, warn_caller
-from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows, log_odds
+from lowrankgcn.gp.attribution import by_blocks, by_columns, by_features, by_rows, log_odds
 from lowrankgcn.gp.blocks import LinearBlock
 from lowrankgcn.gp.conformal import Novelty, conformal_limit, prediction_sets
 from lowrankgcn.gp.graph_filters import PROPAGATIONS
@@ -188,6 +189,15 @@ class GPModel:
             filters[name] = LearnedFilter(name, embedding.eigenvalues, np.sqrt(squares))
         return filters | learned_filters(self.block_shares)
 
+    def node_importance(self, views: Any, names: Any) -> dict[Any, float]:
+        """Return the mean size of the contributions of columns to these nodes, in total one."""
+        pair = most_probable(self.process.distributions(views))
+        parts = by_features(self.process, self.maps, self.background, views, pair)[1]
+        sizes = np.abs(parts[:, : len(names)]).mean(axis=0)
+        total = float(sizes.sum()) or 1.0
+        order = np.argsort(-sizes, kind="stable").tolist()
+        return {names[k]: float(sizes[k]) / total for k in order}
+
     def column_importance(self, X: Any, random_state: int) -> dict[Any, float]:
         """Return the mean change of distributions if a column is permuted, in total one."""
         assert self.maps.features is not None
@@ -214,27 +224,35 @@ class GPModel:
         return {name: change / total for name, change in ranked}
 
     def explain(
-        self, X: Any, classes: NDArray[Any], by: By, views: Any = None, linked: Any = None
+        self,
+        X: Any,
+        classes: NDArray[Any],
+        by: By,
+        views: Any = None,
+        linked: Any = None,
+        names: Any = (),
     ) -> Explanation:
         """Split the log-odds of the two most probable classes of every row.
 
         Parameters
         ----------
         X : rows
-            Needed to explain by columns, or without views.
         classes : (C,) array
         by : {"columns", "rows", "blocks"}
         views : mapping, optional
             Views of the rows, otherwise of X.
         linked : (q, C) array, optional
             Number of linked nodes by their predicted class.
+        names : sequence
+            Of the columns of wide features.
         """
-        parts = self.maps.parts(X) if views is None else {}
-        views = self.maps.views(parts) if views is None else views
+        nodes = views is not None
+        parts = {} if nodes else self.maps.parts(X)
+        views = views if nodes else self.maps.views(parts)
         scores = self.process.scores(views)
         shares = apply_factors(softmax(self.process.temperature * scores), self.process.factors)
         shares = self.with_class_shares(shares, X)
-        pair = tuple(np.argsort(-shares, axis=1, kind="stable")[:, :2].T)
+        pair = most_probable(shares)
         errors: Any = None
         named: Any  # kind, name and value of the contributions to each row
         if by == "rows":
@@ -246,13 +264,12 @@ class GPModel:
             baselines, amounts = by_blocks(self.process, views, pair)
             named = repeat([("block", block.name, None) for block in self.process.blocks])
         else:
-            baselines, amounts, errors = by_columns(
-                self.process, self.maps, self.background, parts, pair
-            )
-            assert self.maps.features is not None
-            table = self.maps.features.encoder.match(X, "X")
-            columns = [[("column", n, text) for text in table[n].texts()] for n in table.names]
-            named = zip(*columns, repeat(("block", "given", None)), strict=False)
+            every = (self.process, self.maps, self.background)
+            if nodes:
+                baselines, amounts, errors = by_features(*every, views, pair)
+            else:
+                baselines, amounts, errors = by_columns(*every, parts, pair)
+            named = self._named_cells(X, names, amounts)
         errors = np.zeros_like(amounts) if errors is None else errors
         odds = log_odds(self.process, scores, pair)
         empty = self._without_cells(X, len(shares))  # the class shares are all there is
@@ -279,3 +296,23 @@ class GPModel:
             )
             explained.append(row)
         return Explanation(tuple(explained), by)
+
+    def _named_cells(self, X: Any, names: Any, amounts: FloatArray) -> Iterator[Any]:
+        """Yield kind, name and value of the columns that contribute to each row, by position."""
+        graph = ("block", "given", None)
+        if self.maps.features is not None:
+            X = X.toarray() if sp.issparse(X) else X
+            table = self.maps.features.encoder.match(X, "X")
+            columns = [[("column", n, text) for text in table[n].texts()] for n in table.names]
+            yield from zip(*columns, repeat(graph), strict=False)
+            return
+        X = X if sp.issparse(X) or isinstance(X, np.ndarray) else Table.read(X, "X").as_matrix()
+        for i, row in enumerate(amounts):
+            cells = X[[i]].toarray()[0] if sp.issparse(X) else X[i]
+            yield {k: ("column", names[k], f"{cells[k]:g}") for k in np.flatnonzero(row).tolist()}
+
+
+def most_probable(distributions: FloatArray) -> tuple[Any, Any]:
+    """Return the two most probable classes of each row, the first one first."""
+    first, second = np.argsort(-distributions, axis=1, kind="stable")[:, :2].T
+    return first, second

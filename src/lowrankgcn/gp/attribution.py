@@ -14,6 +14,9 @@ contributes the mean change of the result at its turn, over background rows and 
 columns. The changes along an order add up to the whole change, so the sum of the contributions is
 exact for any sample of orders.
 
+The scores of propagated features are linear in the features, of the node and of others, relative to
+their mean. Every feature has its own term.
+
 >>> import numpy as np
 >>> from lowrankgcn.gp.attribution import shapley_values
 >>> def product(start, replaced):  # of two columns: 2 and 3 in the row, 0 and 1 in the background
@@ -32,6 +35,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -41,6 +45,7 @@ from numpy.typing import NDArray
 from lowrankgcn._parallel import chunks
 from lowrankgcn.gp.blocks import Views
 from lowrankgcn.gp.process import GaussianProcess
+from lowrankgcn.gp.propagated_block import PropagatedBlock
 from lowrankgcn.gp.views import RowViews
 from lowrankgcn.operators import FloatArray
 
@@ -87,7 +92,7 @@ def by_columns(
     -----
     At most max(4000, 8 p) mixed rows are classified to explain a row.
     """
-    owners = maps.owners
+    owners = {name: maps.owners[name] for name in background}
     n_columns = 1 + max(int(columns.max(initial=-1)) for columns in owners.values())
     size = max(1, _CELLS // max(1, sum(map(len, owners.values()))))
     ends = log_odds(process, process.scores(maps.views(rows)), pair)
@@ -119,6 +124,42 @@ def by_columns(
 
     baselines, amounts, errors = zip(*map(of_row, range(len(ends))), strict=True)
     return np.array(baselines), np.array(amounts), np.array(errors)
+
+
+def by_features(
+    process: GaussianProcess, maps: RowViews, background: Parts, views: Views, pair: Pair
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return baselines (q,), and contributions of columns with their errors, both (q, p).
+
+    Parameters and results are as for :func:`by_columns`, with the views of rows. Features of a
+    table have a last column for the graph itself. Wide features have a column each and no errors.
+    """
+    propagated = [isinstance(block, PropagatedBlock) for block in process.blocks]
+    nodes, width = maps.nodes, len(pair[0])
+    assert nodes is not None
+    terms = np.zeros((width, nodes.features.shape[1]))
+    for k in np.flatnonzero(propagated):
+        block: Any = process.blocks[k]
+        readout = process.readouts[k]
+        weights = readout[:, pair[0]] - readout[:, pair[1]]
+        parts = block.parts(block.represent(views), weights)
+        terms += process.temperature * process.amplitudes[k] * parts
+    if maps.features is None:
+        return _level(process, pair), terms, np.zeros_like(terms)
+    rest = np.flatnonzero(~np.array(propagated))
+    others = replace(
+        process,
+        blocks=tuple(process.blocks[k] for k in rest),
+        amplitudes=process.amplitudes[rest],
+        labelled=tuple(process.labelled[k] for k in rest),
+    )
+    rows = {name: views[name] for name in background}
+    baselines, amounts, errors = by_columns(others, maps, background, rows, pair)
+    # The last feature is a column of ones, which the graph changes.
+    owners = np.append(maps.features.owners, amounts.shape[1] - 1)
+    for feature, owner in enumerate(owners):
+        amounts[:, owner] += terms[:, feature]
+    return baselines, amounts, errors
 
 
 def log_odds(process: GaussianProcess, scores: FloatArray, pair: Pair) -> FloatArray:

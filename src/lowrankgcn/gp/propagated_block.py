@@ -104,9 +104,17 @@ class PropagatedBlock(Block):
         if not isinstance(A, PropagatedRows):
             product: FloatArray = A @ readout
             return product
-        norms: Any = self.scale
-        if PROPAGATIONS[self.name].unit_rows:
-            squares = A.squared_norms()
-            norms = np.sqrt(np.maximum(squares, _LEAST))[:, None]
-        scores: FloatArray = (A @ readout - A.centre @ readout) / norms
+        scores: FloatArray = (A @ readout - A.centre @ readout) / self._norms(A)
         return scores
+
+    def parts(self, A: PropagatedRows, readout: FloatArray) -> FloatArray:
+        """Return the terms of the scores by features, shape (q, d), for a readout (d, q) by row."""
+        offsets = A.dense() - A.centre
+        terms: FloatArray = offsets * readout.T / self._norms(A)
+        return terms
+
+    def _norms(self, A: PropagatedRows) -> Any:
+        """Return what centred rows are divided by."""
+        if not PROPAGATIONS[self.name].unit_rows:
+            return self.scale
+        return np.sqrt(np.maximum(A.squared_norms(), _LEAST))[:, None]
