@@ -26,6 +26,7 @@ from lowrankgcn.cli.table_labels import find_markers, label_notes, merged_labels
 from lowrankgcn.cli.terminal import one_line_errors
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns, TableFile, choose_columns, read_file, read_texts, write_file
+from lowrankgcn.files.row_matching import free_name
 from lowrankgcn.files.writing import output_format
 from lowrankgcn.tables import Table
 from lowrankgcn.tables.column_choice import check_classes
@@ -80,10 +81,30 @@ class LabelledTable:
         kind = self.table.frame[self.columns.target].dtype.pyarrow_dtype
         return str(kind) if pa.types.is_integer(kind) or pa.types.is_boolean(kind) else None
 
-    def predictions(self, classifier: Any) -> Predictions:
-        """Return predictions in the type of the target column."""
+    def predictions(self, classifier: Any, *, audit: bool = False) -> Predictions:
+        """Return predictions in the type of the target column, and the audit of the labels."""
         shares = classifier.label_distributions_
-        return Predictions.from_labels(classifier.classes_, shares, self.labels, type=self.type)
+        predictions = Predictions.from_labels(
+            classifier.classes_, shares, self.labels, type=self.type
+        )
+        audited = audit and hasattr(classifier, "audit")
+        return replace(predictions, audit=classifier.audit()) if audited else predictions
+
+    def cells(self, rows: Any) -> list[dict[str, str | None]]:
+        """Return the cells of some rows as texts, without columns that are left out."""
+        names = self.columns.used or self.columns.left_out  # nodes of a graph without columns
+        chosen = self.table.frame[[*names]].iloc[rows]
+        texts = chosen.astype(object).map(str).astype(object).where(chosen.notna(), None)
+        cells: list[dict[str, str | None]] = texts.to_dict("records")
+        return cells
+
+    def numbered(self, chosen: pd.DataFrame, rows: Any) -> pd.DataFrame:
+        """Put row numbers, target and new columns before the other columns, for ``--labels``."""
+        frame, target = self.table.frame, self.columns.target
+        name = free_name("row", frame.columns)
+        new = [column for column in chosen.columns if column not in frame.columns]
+        others = [column for column in frame.columns if column != target]
+        return chosen.assign(**{name: rows + 1})[[name, target, *new, *others]]
 
 
 def read_table(options: Mapping[str, Any]) -> TableFile:
@@ -182,8 +203,8 @@ def _with_labels(frame: pd.DataFrame, labels: pd.Series, before: pd.Series) -> p
 def columns_of_earlier_run(frame: pd.DataFrame) -> list[str]:
     """Return the columns that an earlier run added to a table.
 
-    A prediction is followed by its probability, and perhaps by sets of classes, by which rows are
-    unsure, and by probabilities of classes.
+    A prediction is followed by its probability, and perhaps by the class without the own label and
+    its probability, sets of classes, which rows are unsure, and probabilities of classes.
 
     >>> frame = pd.DataFrame({"size": ["1"], "prediction": ["a"], "probability": ["0.9"]})
     >>> columns_of_earlier_run(frame)
@@ -200,11 +221,11 @@ def columns_of_earlier_run(frame: pd.DataFrame) -> list[str]:
 
 def _is_added(frame: pd.DataFrame, name: str) -> bool:
     """Return whether a column has the name and the values of those after a prediction."""
-    if re.fullmatch(r"classes_\d+(\.\d+)?", str(name)):
+    if re.fullmatch(r"classes_\d+(\.\d+)?|loo_class(_\d+)?", str(name)):
         return True
     if re.fullmatch(r"unsure(_\d+)?", str(name)):
         return bool(read_texts(frame, name).dropna().str.lower().isin(["true", "false"]).all())
-    if not re.fullmatch(r"probability(_.+)?", str(name), re.DOTALL):
+    if not re.fullmatch(r"(loo_)?probability(_.+)?", str(name), re.DOTALL):
         return False
     texts = read_texts(frame, name).dropna().str.replace(",", ".", regex=False)
     return bool(pd.to_numeric(texts, errors="coerce").between(0, 1).all())

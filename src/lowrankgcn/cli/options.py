@@ -99,6 +99,7 @@ _REQUIRED: dict[str, Any] = {"default": inspect.Parameter.empty}
 _AUTO: dict[str, Any] = {"show_default": "auto"}
 _GRAPHS = Literal["auto", "gaussian", "hypergraph", "knn"]
 _ARCHITECTURES = Literal["full", "low-rank", "reduced"]
+_IMAGE = "Size of pictures whose pixels are columns, such as 8x8, 32x32x3 or none."
 _PARTS = Literal["spiral", "cars", "mushrooms", "ranks", "smoothers", "filters", "all"]
 _SHARES_OF = Literal["auto", "labels", "equal"]
 _KINDS = Literal["auto", "columns", "rows", "blocks"]
@@ -155,6 +156,7 @@ _OPTIONS = (
     _option("--methods", str, "NAME,NAME,…", _METHODS),
     _flag("--in-order", "Keep the order of the rows instead of shuffling them."),
     _option("--runs", int, "N", "Training runs per row.", default=100, min=1),
+    _option("--image", str, "HxW", _IMAGE, **_AUTO),
     _option("--port", int, "N", "Port, if it is free.", default=8765, min=1024, max=65535),
     _flag("--browser/--no-browser", "Open the page in the browser.", default=True),
     _option("--seed", int, "N", "Random seed.", default=0, min=0, max=2**32 - 1),
@@ -173,6 +175,7 @@ PARAMETERS = {one.name: one for one in _OPTIONS} | {
     "target": _option("--target -t", str, "COLUMN", _TARGET, **_REQUIRED),
     "target_of_file": _option("--target -t", str, "COLUMN", "Column of the classes of a file."),
     "out_or_folder": _output("--out -o", f"{_OUT} For a folder, name a new folder."),
+    "audited": _output("--out -o", "Write the labelled rows, suspicious ones first."),
     "out_rows": _output("--out -o", "Write these rows with their numbers, to be labelled."),
     "reports": _output("--out -o", "Folder for the reports.", "DIR", default=Path("demo-output")),
     "pages": _output("--out -o", "Folder for all files.", "DIR", default=Path("reproduction")),

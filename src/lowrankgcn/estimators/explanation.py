@@ -14,6 +14,7 @@ row 0: apple (80.0 %) rather than pear (20.0 %), log-odds +1.40
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, final
@@ -25,6 +26,22 @@ from lowrankgcn._format import plural
 By = Literal["columns", "rows", "blocks"]
 
 _SHOWN = 10
+#: Blocks of the covariance by what they compare, in words; numbers and variants are left out.
+_BLOCK_WORDS = {
+    "linear": "trends of the columns",
+    "radial": "rows with close values",
+    "neighbours": "similar rows",
+    "gaussian": "nearby points",
+    "hypergraph": "shared values",
+    "given": "the graph",
+    "ego": "the columns",
+    "high": "differences from linked rows",
+    "conv": "linked rows",
+    "graph": "linked rows",
+    "joint": "linked and similar rows",
+    "near": "similar rows",
+    "random-forest": "decision trees",
+}
 _ABOUT = ("row", "predicted", "probability", "runner_up", "log_odds")
 _BASELINES = {"columns": "average row", "rows": "baseline", "blocks": "baseline"}
 
@@ -141,6 +158,16 @@ class ExplainedRow:
             others = "1 other" if len(rest) == 1 else f"{len(rest)} others"
             lines.append(f"  {sum(one.amount for one in rest):+.2f}  {others}")
         return [*lines, f"  {self.baseline:+.2f}  {_BASELINES[by]}"]
+
+
+def block_words(name: str) -> str:
+    """Return what a block compares, in words.
+
+    >>> block_words("weighted-linear"), block_words("neighbours-20")
+    ('trends of the columns', 'similar rows')
+    """
+    kind = re.sub(r"^weighted-|-(ranks|inverse|\d+)$", "", name)
+    return _BLOCK_WORDS.get(kind, kind)
 
 
 def _reason(one: Contribution, first: int) -> str:

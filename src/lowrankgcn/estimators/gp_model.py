@@ -21,9 +21,9 @@ from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.exceptions import ColumnWarning, warn_caller
 from lowrankgcn.gp.attribution import by_blocks, by_columns, by_features, by_rows, log_odds
 from lowrankgcn.gp.blocks import LinearBlock
+from lowrankgcn.gp.compiled import CompiledScores
 from lowrankgcn.gp.conformal import Novelty, conformal_limit, prediction_sets
 from lowrankgcn.gp.graph_filters import PROPAGATIONS
-from lowrankgcn.gp.likelihood import softmax
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.views import RowViews
@@ -121,16 +121,23 @@ class GPModel:
 
     def distributions(self, X: Any, edges: Any = None) -> FloatArray:
         """Return class distributions of new rows, shape (q, C)."""
-        of_rows = self._of_views(self.process.distributions, X, edges)
-        return self.with_class_shares(of_rows, X)
+        return self.with_class_shares(self._of_parts(self._distributions, X, edges), X)
 
-    def _of_views(
+    @cached_property
+    def compiled(self) -> CompiledScores:
+        """Scores of rows."""
+        return CompiledScores(self.process, self.maps)
+
+    def _distributions(self, parts: Any) -> FloatArray:
+        return self.process.distributions(self.compiled.at(parts))
+
+    def _of_parts(
         self, function: Callable[[Any], FloatArray], X: Any, edges: Any = None
     ) -> FloatArray:
-        """Apply a function to the views of new rows in chunks; new nodes are read together."""
+        """Apply a function to the parts of new rows in chunks; new nodes are read together."""
         if self.maps.nodes is not None or edges is not None:
-            return function(self.maps.read(X, edges))
-        return map_rows(lambda part: function(self.maps.read(part)), X, _CHUNK)
+            return function(self.maps.parts(X, edges))
+        return map_rows(lambda rows: function(self.maps.parts(rows)), X, _CHUNK)
 
     def _without_cells(self, X: Any, count: int) -> NDArray[np.bool_]:
         """Return which rows have neither a cell nor a node, shape (q,)."""
@@ -159,10 +166,11 @@ class GPModel:
         """Return class distributions (q, C) and measures of novelty (q,), reading rows once."""
         novelty = self.novelty
 
-        def both(views: Any) -> FloatArray:
-            return np.column_stack([self.process.distributions(views), novelty.measures(views)])
+        def both(parts: Any) -> FloatArray:
+            measures = novelty.measures(self.maps.views(parts))
+            return np.column_stack([self._distributions(parts), measures])
 
-        columns = self._of_views(both, X, edges)
+        columns = self._of_parts(both, X, edges)
         return self.with_class_shares(columns[:, :-1], X), columns[:, -1]
 
     def unsure(self, measures: FloatArray, level: float = 0.95) -> NDArray[np.bool_]:
@@ -189,34 +197,40 @@ class GPModel:
             filters[name] = LearnedFilter(name, embedding.eigenvalues, np.sqrt(squares))
         return filters | learned_filters(self.block_shares)
 
-    def node_importance(self, views: Any, names: Any) -> dict[Any, float]:
-        """Return the mean size of the contributions of columns to these nodes, in total one."""
-        pair = most_probable(self.process.distributions(views))
-        parts = by_features(self.process, self.maps, self.background, views, pair)[1]
-        sizes = np.abs(parts[:, : len(names)]).mean(axis=0)
+    def node_importance(self, parts: Any, names: Any) -> dict[Any, float]:
+        """Return the mean size of the contributions of columns to these rows, in total one."""
+        pair = most_probable(self.process.distributions(self.compiled.at(parts)))
+        amounts = by_features(self.compiled, self.background, parts, pair)[1]
+        sizes = np.abs(amounts[:, : len(names)]).mean(axis=0)
         total = float(sizes.sum()) or 1.0
         order = np.argsort(-sizes, kind="stable").tolist()
         return {names[k]: float(sizes[k]) / total for k in order}
 
     def column_importance(self, X: Any, random_state: int) -> dict[Any, float]:
-        """Return the mean change of distributions if a column is permuted, in total one."""
+        """Return the mean change of distributions if a column is permuted, in total one.
+
+        Without rows X, these are the rows of `background`.
+        """
         assert self.maps.features is not None
         names = self.maps.features.used
         generator = np.random.default_rng(random_state)
         wanted = np.clip(_PERMUTED_CELLS // max(1, len(names)), _FEWEST_PERMUTED, _MOST_PERMUTED)
-        count = min(int(wanted), len(X))
-        chosen = np.sort(generator.choice(len(X), count, replace=False))
+        if X is None:
+            parts = self.background
+        else:
+            count = min(int(wanted), len(X))
+            parts = self.maps.parts(X.take(np.sort(generator.choice(len(X), count, replace=False))))
+        count = len(next(iter(parts.values())))
         order = generator.permutation(count)
-        parts = self.maps.parts(X.take(chosen))
-        before = self.process.distributions(self.maps.views(parts))
+        before = self._distributions(parts)
         changes: list[float] = []
-        for start, stop in chunks(len(names), max(1, _CELLS // (count * X.shape[1]))):
+        for start, stop in chunks(len(names), max(1, _CELLS // max(1, count * len(names)))):
             permuted = {}  # classified together, each with one permuted column
             for name, owners in self.maps.owners.items():
                 of_column = owners == np.arange(start, stop)[:, None, None]
                 mixed = np.where(of_column, parts[name][order], parts[name])
                 permuted[name] = mixed.reshape(-1, len(owners))
-            after = self.process.distributions(self.maps.views(permuted))
+            after = self._distributions(permuted)
             moved = np.abs(after.reshape(-1, *before.shape) - before)
             changes += moved.sum(axis=(1, 2)).tolist()
         total = sum(changes) or 1.0
@@ -228,7 +242,7 @@ class GPModel:
         X: Any,
         classes: NDArray[Any],
         by: By,
-        views: Any = None,
+        parts: Any = None,
         linked: Any = None,
         names: Any = (),
     ) -> Explanation:
@@ -239,39 +253,35 @@ class GPModel:
         X : rows
         classes : (C,) array
         by : {"columns", "rows", "blocks"}
-        views : mapping, optional
-            Views of the rows, otherwise of X.
+        parts : mapping, optional
+            Parts of the rows, otherwise of X.
         linked : (q, C) array, optional
             Number of linked nodes by their predicted class.
         names : sequence
             Of the columns of wide features.
         """
-        nodes = views is not None
-        parts = {} if nodes else self.maps.parts(X)
-        views = views if nodes else self.maps.views(parts)
-        scores = self.process.scores(views)
-        shares = apply_factors(softmax(self.process.temperature * scores), self.process.factors)
-        shares = self.with_class_shares(shares, X)
+        parts = self.maps.parts(X) if parts is None else parts
+        scores = self.compiled.at(parts)
+        shares = self.with_class_shares(self.process.distributions(scores), X)
         pair = most_probable(shares)
         errors: Any = None
         named: Any  # kind, name and value of the contributions to each row
         if by == "rows":
-            baselines, amounts = by_rows(self.process, views, pair)
+            baselines, amounts = by_rows(self.process, self.maps.views(parts), pair)
             labels = classes[self.codes[self.process.index]]
             index = self.labelled[self.process.index].tolist()
             named = repeat([("row", *one) for one in zip(index, labels, strict=True)])
         elif by == "blocks":
-            baselines, amounts = by_blocks(self.process, views, pair)
+            baselines, amounts = by_blocks(self.process, self.maps.views(parts), pair)
             named = repeat([("block", block.name, None) for block in self.process.blocks])
         else:
-            every = (self.process, self.maps, self.background)
-            if nodes:
-                baselines, amounts, errors = by_features(*every, views, pair)
-            else:
-                baselines, amounts, errors = by_columns(*every, parts, pair)
+            split = by_columns if self.maps.nodes is None else by_features
+            baselines, amounts, errors = split(self.compiled, self.background, parts, pair)
             named = self._named_cells(X, names, amounts)
         errors = np.zeros_like(amounts) if errors is None else errors
         odds = log_odds(self.process, scores, pair)
+        if by != "columns":  # in double precision, to add up
+            odds = baselines + amounts.sum(axis=1)
         empty = self._without_cells(X, len(shares))  # the class shares are all there is
         rows, first, second = np.flatnonzero(empty), pair[0][empty], pair[1][empty]
         odds[rows] = baselines[rows] = np.log(shares[rows, first] / shares[rows, second])

@@ -44,9 +44,9 @@ from numpy.typing import NDArray
 
 from lowrankgcn._parallel import chunks
 from lowrankgcn.gp.blocks import Views
+from lowrankgcn.gp.compiled import CompiledScores
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.propagated_block import PropagatedBlock
-from lowrankgcn.gp.views import RowViews
 from lowrankgcn.operators import FloatArray
 
 Index = NDArray[np.intp]
@@ -67,23 +67,19 @@ def by_rows(process: GaussianProcess, views: Views, pair: Pair) -> tuple[FloatAr
 
 def by_blocks(process: GaussianProcess, views: Views, pair: Pair) -> tuple[FloatArray, FloatArray]:
     """Return the part of shares and constant (q,) and the contributions of blocks (q, B)."""
-    rows = np.arange(len(pair[0]))
-    amounts = np.empty((len(rows), len(process.blocks)))
-    for k, (block, readout) in enumerate(zip(process.blocks, process.readouts, strict=True)):
-        scores = block.scores(block.represent(views), readout)
-        amounts[:, k] = scores[rows, pair[0]] - scores[rows, pair[1]]
-    return _level(process, pair), process.temperature * process.amplitudes * amounts
+    rows, scores = np.arange(len(pair[0])), process.block_scores(views)
+    amounts = scores[:, rows, pair[0]] - scores[:, rows, pair[1]]
+    return _level(process, pair), process.temperature * amounts.T
 
 
 def by_columns(
-    process: GaussianProcess, maps: RowViews, background: Parts, rows: Parts, pair: Pair
+    compiled: CompiledScores, background: Parts, rows: Parts, pair: Pair
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the mean log-odds of background rows (q,), Shapley values and their errors (q, p).
 
     Parameters
     ----------
-    process : GaussianProcess
-    maps : RowViews
+    compiled : CompiledScores
     background, rows : mappings from part to array
         Rows by :meth:`RowViews.parts`. A given graph counts as a last column.
     pair : pair of (q,) int arrays
@@ -92,11 +88,11 @@ def by_columns(
     -----
     At most max(4000, 8 p) mixed rows are classified to explain a row.
     """
-    owners = {name: maps.owners[name] for name in background}
+    process, owners = compiled.process, compiled.maps.owners
     n_columns = 1 + max(int(columns.max(initial=-1)) for columns in owners.values())
     size = max(1, _CELLS // max(1, sum(map(len, owners.values()))))
-    ends = log_odds(process, process.scores(maps.views(rows)), pair)
-    usual = process.scores(maps.views(background))
+    ends = log_odds(process, compiled.at(rows), pair)
+    usual = compiled.at(background)
 
     def of_row(i: int) -> tuple[float, FloatArray, FloatArray]:
         row, classes = {name: part[i] for name, part in rows.items()}, (pair[0][i], pair[1][i])
@@ -115,7 +111,7 @@ def by_columns(
                     name: np.where(mask[:, columns], row[name], background[name][which])
                     for name, columns in owners.items()
                 }
-                odds.append(log_odds(process, process.scores(maps.views(mixed)), classes))
+                odds.append(log_odds(process, compiled.at(mixed), classes))
             return np.concatenate(odds)
 
         starts = log_odds(process, usual[used], classes)
@@ -127,34 +123,32 @@ def by_columns(
 
 
 def by_features(
-    process: GaussianProcess, maps: RowViews, background: Parts, views: Views, pair: Pair
+    compiled: CompiledScores, background: Parts, rows: Parts, pair: Pair
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return baselines (q,), and contributions of columns with their errors, both (q, p).
 
-    Parameters and results are as for :func:`by_columns`, with the views of rows. Features of a
-    table have a last column for the graph itself. Wide features have a column each and no errors.
+    Parameters and results are as for :func:`by_columns`. Features of a table have a last column for
+    the graph itself. Wide features have a column each and no errors.
     """
-    propagated = [isinstance(block, PropagatedBlock) for block in process.blocks]
-    nodes, width = maps.nodes, len(pair[0])
-    assert nodes is not None
-    terms = np.zeros((width, nodes.features.shape[1]))
+    process, maps = compiled.process, compiled.maps
+    propagated = np.array([isinstance(block, PropagatedBlock) for block in process.blocks])
+    terms: FloatArray = np.zeros(())
     for k in np.flatnonzero(propagated):
         block: Any = process.blocks[k]
-        readout = process.readouts[k]
-        weights = readout[:, pair[0]] - readout[:, pair[1]]
-        parts = block.parts(block.represent(views), weights)
-        terms += process.temperature * process.amplitudes[k] * parts
+        weights = process.readouts[k][:, pair[0]] - process.readouts[k][:, pair[1]]
+        parts = block.parts(block.represent(rows), weights)
+        terms = terms + process.temperature * process.amplitudes[k] * parts
     if maps.features is None:
         return _level(process, pair), terms, np.zeros_like(terms)
-    rest = np.flatnonzero(~np.array(propagated))
+    rest = np.flatnonzero(~propagated)
     others = replace(
         process,
         blocks=tuple(process.blocks[k] for k in rest),
         amplitudes=process.amplitudes[rest],
         labelled=tuple(process.labelled[k] for k in rest),
     )
-    rows = {name: views[name] for name in background}
-    baselines, amounts, errors = by_columns(others, maps, background, rows, pair)
+    cells = {name: rows[name] for name in background}
+    baselines, amounts, errors = by_columns(CompiledScores(others, maps), background, cells, pair)
     # The last feature is a column of ones, which the graph changes.
     owners = np.append(maps.features.owners, amounts.shape[1] - 1)
     for feature, owner in enumerate(owners):

@@ -18,7 +18,7 @@ from lowrankgcn.files import Columns
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables.texts import MISSING_TEXTS
 
-_SHOWN_ROWS = 5
+_SHOWN_ROWS, _MOST_SUSPECTS = 5, 50
 _SHOWN_COLUMNS = 5
 
 # Number of a row, counted from 1 without the header; some of its cells; two classes with their
@@ -180,7 +180,7 @@ class Classification:
         """
         if self.evidence is None:
             return []
-        doubtful = self.evidence.doubtful[: 2 * _SHOWN_ROWS]
+        doubtful = self.evidence.doubtful[:_MOST_SUSPECTS]
         places = [place for place, _ in doubtful]
         choices = [(int(self.evidence.codes[place]), other) for place, other in doubtful]
         rows = np.flatnonzero(self.labelled)[places]
