@@ -11,16 +11,17 @@ from typing import Annotated, Any, final
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from lowrankgcn._codec import saved
 from lowrankgcn._format import plural
 from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import positive_float
-from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
+from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation, Nearest
 from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.exceptions import ColumnWarning, warn_caller
 from lowrankgcn.gp.attribution import by_blocks, by_columns, by_features, by_rows, log_odds
-from lowrankgcn.gp.blocks import LinearBlock
+from lowrankgcn.gp.blocks import LinearBlock, RadialBlock
 from lowrankgcn.gp.compiled import CompiledScores
 from lowrankgcn.gp.conformal import Novelty, conformal_limit, prediction_sets
 from lowrankgcn.gp.graph_filters import PROPAGATIONS
@@ -30,6 +31,7 @@ from lowrankgcn.gp.views import RowViews
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
 
+_NEAREST = 3  # labelled rows shown for a vector
 _CHUNK = 8192  # rows read at a time
 _GRID = 101  # eigenvalues at which filters of propagated features are shown
 _CELLS = 1_000_000  # of permuted rows that are classified together
@@ -229,13 +231,31 @@ class GPModel:
             for name, owners in self.maps.owners.items():
                 of_column = owners == np.arange(start, stop)[:, None, None]
                 mixed = np.where(of_column, parts[name][order], parts[name])
-                permuted[name] = mixed.reshape(-1, len(owners))
+                permuted[name] = mixed.reshape((stop - start) * count, len(owners))
             after = self._distributions(permuted)
             moved = np.abs(after.reshape(-1, *before.shape) - before)
             changes += moved.sum(axis=(1, 2)).tolist()
         total = sum(changes) or 1.0
         ranked = sorted(zip(names, changes, strict=True), key=lambda pair: -pair[1])
         return {name: change / total for name, change in ranked}
+
+    def _nearest(self, standard: FloatArray, classes: NDArray[Any]) -> dict[Any, list[Any]]:
+        """Return the nearest labelled rows by column of vectors, for each row as a Nearest."""
+        features = self.maps.features
+        blocks = zip(self.process.blocks, self.process.labelled, strict=True)
+        known = [rows / b.weights for b, rows in blocks if isinstance(b, RadialBlock)]
+        if features is None or not features.vectors or not known:
+            return {}
+        index, near = self.labelled[self.process.index], {}
+        labels = classes[self.codes[self.process.index]]
+        for vector in features.vectors:
+            entries = features.owners == features.used.index(vector.name)
+            distances = cdist(standard[:, entries], known[0][:, entries])
+            order = np.argsort(distances, axis=1, kind="stable")[:, :_NEAREST]
+            near[vector.name] = [
+                Nearest(tuple(index[rows].tolist()), tuple(labels[rows].tolist())) for rows in order
+            ]
+        return near
 
     def explain(
         self,
@@ -277,7 +297,17 @@ class GPModel:
         else:
             split = by_columns if self.maps.nodes is None else by_features
             baselines, amounts, errors = split(self.compiled, self.background, parts, pair)
-            named = self._named_cells(X, names, amounts)
+            if self.maps.features is None:
+                named = _named_words(X, names, amounts)
+            else:
+                table = self.maps.features.match(X.toarray() if sp.issparse(X) else X)
+                near = self._nearest(self.maps.views(parts)["standard"], classes)
+                texts = {
+                    name: near[name] if name in near else table[name].texts()
+                    for name in table.names
+                }
+                columns = [[("column", name, text) for text in texts[name]] for name in table.names]
+                named = zip(*columns, repeat(("block", "given", None)), strict=False)
         errors = np.zeros_like(amounts) if errors is None else errors
         odds = log_odds(self.process, scores, pair)
         if by != "columns":  # in double precision, to add up
@@ -307,19 +337,13 @@ class GPModel:
             explained.append(row)
         return Explanation(tuple(explained), by)
 
-    def _named_cells(self, X: Any, names: Any, amounts: FloatArray) -> Iterator[Any]:
-        """Yield kind, name and value of the columns that contribute to each row, by position."""
-        graph = ("block", "given", None)
-        if self.maps.features is not None:
-            X = X.toarray() if sp.issparse(X) else X
-            table = self.maps.features.encoder.match(X, "X")
-            columns = [[("column", n, text) for text in table[n].texts()] for n in table.names]
-            yield from zip(*columns, repeat(graph), strict=False)
-            return
-        X = X if sp.issparse(X) or isinstance(X, np.ndarray) else Table.read(X, "X").as_matrix()
-        for i, row in enumerate(amounts):
-            cells = X[[i]].toarray()[0] if sp.issparse(X) else X[i]
-            yield {k: ("column", names[k], f"{cells[k]:g}") for k in np.flatnonzero(row).tolist()}
+
+def _named_words(X: Any, names: Any, amounts: FloatArray) -> Iterator[Any]:
+    """Yield kind, name and value of the columns that contribute to each row, by position."""
+    X = X if sp.issparse(X) or isinstance(X, np.ndarray) else Table.read(X, "X").as_matrix()
+    for i, row in enumerate(amounts):
+        cells = X[[i]].toarray()[0] if sp.issparse(X) else X[i]
+        yield {k: ("column", names[k], f"{cells[k]:g}") for k in np.flatnonzero(row).tolist()}
 
 
 def most_probable(distributions: FloatArray) -> tuple[Any, Any]:

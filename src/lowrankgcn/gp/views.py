@@ -225,6 +225,8 @@ class FittedViews:
             parts = features.cells(table)
             views = features.expanded(parts) | {"codes": parts["codes"]}
             for name in graphs if features.used else ():
+                if name == "hypergraph" and not features.encoder.n_hyperedges:
+                    continue  # vectors have none
                 built[name] = _build(name, views, features, rank, random_state)
         if given is not None and (nodes is None or nodes.n_nodes <= _SPECTRAL_NODES):
             built["given"] = given, rank, None

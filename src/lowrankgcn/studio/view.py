@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.explanation import Contribution
+from lowrankgcn.estimators.explanation import Contribution, Nearest
 from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.files.row_matching import RowMatcher
 from lowrankgcn.files.writing import output_format
@@ -171,6 +171,12 @@ class View:
     def _worded(self, part: Contribution, row: int) -> dict[str, str]:
         """Return column, value and comparison of a contribution to the class of a row."""
         name, value = str(part.name), part.value
+        if isinstance(value, Nearest):
+            return {
+                "column": name,
+                "value": "",
+                "text": f"like labelled rows {value.text(first=1)}",
+            }
         if name in self._features.names:
             return compare(self._features[name], row, name)
         return {"column": name, "value": "" if value is None else str(value), "text": ""}
