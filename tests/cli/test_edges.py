@@ -156,6 +156,7 @@ def test_studio_shows_a_graph(people: Path) -> None:
     joined = distances[tuple(np.array(CLUB.edges).T)]
     assert found["labelled"] == 4 and joined.mean() < 0.5 * distances.mean()
     assert row["cells"] == [["name", "person 5"]] and row["neighbours"] and not row["reasons"]
+    assert row["links"] == sorted(CLUB[5])
 
 
 def test_rows_without_a_key_have_no_edges(people: Path, capsys: Capture) -> None:
