@@ -235,7 +235,10 @@ def read_labelled_table(
         features = columns.features(rows, decimal=table.decimal)
     whole = [name for name, kind in columns.used.items() if kind not in ("text", "vector")]
     notes += label_notes(labels, features, whole)
-    graph = None if edges is None else read_edges(edges, frame, key, hyper=hyper)
+    graph = None
+    if edges is not None:
+        graph, more = read_edges(edges, frame, key, hyper=hyper)
+        notes += more
     if sampled is not None:
         notes += sampled.notes(len(frame))
     more_about: Any = (in_table, markers, n_rows, graph, source)
