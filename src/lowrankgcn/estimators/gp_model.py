@@ -250,21 +250,26 @@ class GPModel:
         shares = self.with_class_shares(self.process.distributions(scores), X)
         pair = tuple(np.argsort(-shares, axis=1, kind="stable")[:, :2].T)
         errors: Any = None
-        named: Any  # kind, name and value of the contributions to each row
+        named: Any  # kind, name, value and level of the contributions to each row
         if by == "rows":
             baselines, amounts = by_rows(self.process, self.maps.views(parts), pair)
             labels = classes[self.codes[self.process.index]]
             index = self.labelled[self.process.index].tolist()
-            named = repeat([("row", *one) for one in zip(index, labels, strict=True)])
+            named = repeat([("row", *one, "") for one in zip(index, labels, strict=True)])
         elif by == "blocks":
             baselines, amounts = by_blocks(self.process, self.maps.views(parts), pair)
-            named = repeat([("block", block.name, None) for block in self.process.blocks])
+            named = repeat([("block", block.name, None, "") for block in self.process.blocks])
         else:
             baselines, amounts, errors = by_columns(self.compiled, self.background, parts, pair)
             assert self.maps.features is not None
             table = self.maps.features.encoder.match(X, "X")
-            columns = [[("column", n, text) for text in table[n].texts()] for n in table.names]
-            named = zip(*columns, repeat(("block", "given", None)), strict=False)
+            fitted = {one.name: one for one in self.maps.features.scores}
+            columns = []
+            for name in table.names:
+                texts, scores_of = table[name].texts(), fitted.get(name)
+                levels = [""] * len(texts) if scores_of is None else scores_of.levels(table[name])
+                columns.append([("column", name, *one) for one in zip(texts, levels, strict=True)])
+            named = zip(*columns, repeat(("block", "given", None, "")), strict=False)
         errors = np.zeros_like(amounts) if errors is None else errors
         odds = log_odds(self.process, scores, pair)
         if by != "columns":  # in double precision, to add up
@@ -278,7 +283,9 @@ class GPModel:
             order = np.argsort(-np.abs(amounts[i]), kind="stable")
             figures = np.column_stack([amounts[i], errors[i]]).tolist()
             contributions = (
-                Contribution(*about[k], *figures[k]) for k in order if amounts[i, k] != 0
+                Contribution(*(*about[k][:3], *figures[k], about[k][3]))
+                for k in order
+                if amounts[i, k] != 0
             )
             row = ExplainedRow(
                 row=i,
