@@ -101,6 +101,7 @@ _REQUIRED: dict[str, Any] = {"default": inspect.Parameter.empty}
 _AUTO: dict[str, Any] = {"show_default": "auto"}
 _GRAPHS = Literal["auto", "gaussian", "hypergraph", "knn"]
 _ARCHITECTURES = Literal["full", "low-rank", "reduced"]
+_IMAGE = "Size of pictures whose pixels are columns, such as 8x8, 32x32x3 or none."
 _PARTS = Literal["spiral", "cars", "mushrooms", "ranks", "smoothers", "filters", "all"]
 _SHARES_OF = Literal["auto", "labels", "equal"]
 _KINDS = Literal["auto", "columns", "rows", "blocks"]
@@ -155,6 +156,7 @@ _OPTIONS = (
     _option("--methods", str, "NAME,NAME,…", _METHODS),
     _flag("--in-order", "Keep the order of the rows instead of shuffling them."),
     _option("--runs", int, "N", "Training runs per row.", default=100, min=1),
+    _option("--image", str, "HxW", _IMAGE, **_AUTO),
     _option("--port", int, "N", "Port, if it is free.", default=8765, min=1024, max=65535),
     _flag("--browser/--no-browser", "Open the page in the browser.", default=True),
     _option("--seed", int, "N", "Random seed.", default=0, min=0, max=2**32 - 1),

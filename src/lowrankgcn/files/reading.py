@@ -38,6 +38,7 @@ from lowrankgcn.files.delimited import (
     unpack,
 )
 from lowrankgcn.files.records import parse_excel, parse_json
+from lowrankgcn.tables.cells import is_picture
 
 Format = Literal["csv", "tsv", "jsonl", "json", "parquet", "arrow", "excel"]
 
@@ -313,7 +314,7 @@ def _check(table: Any) -> None:
         repeated = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"expected unique column names, got several columns named {repeated!r}")
     for field in table.schema:
-        if pa.types.is_nested(field.type):
+        if pa.types.is_nested(field.type) and not is_picture(field.type):
             raise invalid(f"column {field.name!r}", "one value per cell", field.type)
     if 0 in table.shape:
         raise ValueError("expected at least one row below the header, got none")

@@ -25,6 +25,7 @@ from scipy.linalg import cho_factor, cho_solve
 from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn.estimators.class_labels import read_labels
 from lowrankgcn.estimators.evidence import share_interval
+from lowrankgcn.estimators.explanation import Contribution
 from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.estimators.gp_fitting import prepare_rows
 from lowrankgcn.estimators.parameters import GPParameters, checked
@@ -42,7 +43,7 @@ from lowrankgcn.tables import Table
 # Conventions: what the page has space for, and what can be updated while a user waits.
 _SUGGESTED = 10
 _MOST_LABELS = 1500  # of an immediate update
-_NEIGHBOURS, _REASONS = 5, 3
+_NEIGHBOURS = 5
 _FEWEST_AUDITED = 8  # random rows of an estimate of the accuracy
 _FEWEST_OF_A_CLASS = 2  # the only label of a class is always wrong when it is left out
 
@@ -241,8 +242,8 @@ class Engine:
         labelled = [k for k in nearest if answer.labels[rows[k]] is not None][:_NEIGHBOURS]
         return [(int(rows[k]), float(np.clip(alike[k], 0.0, 1.0))) for k in labelled]
 
-    def explain(self, answer: Answer, row: int) -> tuple[str, list[dict[str, Any]]] | None:
-        """Return the class that a row is compared with, and the strongest reasons for its class."""
+    def explain(self, answer: Answer, row: int) -> tuple[str, list[Contribution]] | None:
+        """Return the class that a row is compared with, and reasons, the strongest first."""
         if answer.classifier is None or answer.distributions is None or not self._explains:
             return None
         one = self._explained(answer.classifier, row)
@@ -253,10 +254,7 @@ class Engine:
             pair, sign = pair[::-1], -1.0
         elif shown != pair[0]:
             return None
-        parts = [
-            {"name": str(part.name), "value": part.value, "amount": sign * part.amount}
-            for part in one.contributions[:_REASONS]
-        ]
+        parts = [replace(part, amount=sign * part.amount) for part in one.contributions]
         return pair[1], parts
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import Any, Literal, final
 
 import numpy as np
@@ -264,11 +265,36 @@ def _as_arrow(column: Any) -> Any:
             column = column.to_numpy(np.float64, na_value=np.nan)  # maybe beyond 64 bits
         array = pa.array(column, from_pandas=True)
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        if pa.types.is_binary(array.type) or is_picture(array.type):
+            return _bytes_as_texts(array)
         if pa.types.is_nested(array.type) or isinstance(array, pa.ExtensionArray):
             return None  # tuples, intervals
-        return array.cast(pa.large_string()) if pa.types.is_binary(array.type) else array
+        return array
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         return None
+
+
+def is_picture(kind: Any) -> bool:
+    """Return whether an Arrow type has bytes and perhaps their path, as Hugging Face writes it."""
+    place = kind.get_field_index("bytes") if pa.types.is_struct(kind) else -1
+    return place >= 0 and bool(pa.types.is_binary(kind.field(place).type))
+
+
+def _bytes_as_texts(array: Any) -> Any:
+    """Return bytes that are texts; others by a hash, so that equal pictures are one value."""
+    if pa.types.is_binary(array.type):
+        try:
+            return array.cast(pa.large_string())
+        except pa.ArrowInvalid:
+            cells = array.to_pylist()
+    else:
+        cells = [cell and (cell["bytes"] or cell.get("path")) for cell in array.to_pylist()]
+    texts = [cell if isinstance(cell, str) or not cell else _hash(cell) for cell in cells]
+    return pa.array([text or None for text in texts], pa.large_string())
+
+
+def _hash(data: bytes) -> str:
+    return blake2b(data, digest_size=12).hexdigest()
 
 
 def _read_arrow(array: Any, name: object) -> Cells:
