@@ -116,7 +116,7 @@ def test_bad_input_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) 
     calls: list[tuple[str, str, tuple[str, ...], str]] = [
         ("cars.model", "cars.csv", ("--row", "1729"), "has 1728 rows, there is no row 1729"),
         ("cars.model", "cars.csv", ("--row", "0"), "--row"),
-        ("cars.model", "cars.csv", (), "Missing option '--row'"),
+        ("cars.model", "cars.csv", (), "name a row, or by --out"),
         ("cars.model", "cars.csv", ("--row", "1", "--by", "magic"), "magic"),
         ("network.model", "cars.csv", ("--row", "1"), "use --method gp"),
         ("spiral.model", "cars.csv", ("--row", "1"), "expected columns 'x', 'y', 'z'"),
@@ -140,24 +140,25 @@ def test_standard_input(
 
 
 def test_a_table_of_reasons(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cars = pd.read_csv(folder / "cars.csv", dtype=str).iloc[::40].drop(columns="price")
+    cars.to_csv(folder / "some.csv", index=False)
     for by, kind in (("auto", " is "), ("rows", "similar to row ")):
         for ending in ("csv", "parquet", "jsonl"):
             out = folder / f"reasons-{by}.{ending}"
-            assert explain(folder, "cars.model", "cars.csv", "--by", by, "--out", str(out)) == 0
+            assert explain(folder, "cars.model", "some.csv", "--by", by, "--out", str(out)) == 0
         assert "written" in capsys.readouterr().out
         frame = pd.read_parquet(out.with_suffix(".parquet"))
-        assert frame.row.tolist() == list(range(1, 1729))
+        assert frame.row.tolist() == list(range(1, 45))
         assert frame.reason_1.str.contains(kind).all()
         csv = pd.read_csv(out.with_suffix(".csv"))
         assert csv.reason_1.tolist() == frame.reason_1.tolist()
     # Reasons of the class, the strongest first, as in Python.
     classifier = lg.load(folder / "cars.model")
-    table = pd.read_csv(folder / "cars.csv", dtype=str).drop(columns="price")
-    explained = classifier.explain(_typed(classifier, table.iloc[[0]]))[0]
+    explained = classifier.explain(_typed(classifier, cars))
     frame = pd.read_parquet(folder / "reasons-auto.parquet")
-    expected = [*explained.reasons(first=1), None, None, None][:3]
-    assert frame.loc[0, ["reason_1", "reason_2", "reason_3"]].tolist() == expected
-    assert "buying is vhigh" in expected
+    first = [one.reasons(1, first=1)[0] for one in explained]
+    assert np.mean(frame.reason_1 == first) > 0.9  # of the command, with fewer evaluations
+    assert first[0] == "buying is vhigh"
     # A similar row has the predicted class.
     rows = pd.read_parquet(folder / "reasons-rows.parquet")
     labels = rows.reason_1.str.extract(r"\((.*)\)$")[0]

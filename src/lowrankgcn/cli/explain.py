@@ -61,7 +61,7 @@ def explain(args: Arguments) -> None:
             chosen = file.frame.iloc[[number - 1 for number in numbers]]
             features = columns.features(chosen, decimal=file.decimal)
     with run.progress("explaining"), one_line_errors():
-        explained = explain_rows(classifier, features, by=args.by)
+        explained = explain_rows(classifier, features, by=args.by, rough=not args.row)
     explained = [replace(one, row=n - 1) for one, n in zip(explained, numbers, strict=True)]
     by: Any = "columns" if args.by == "auto" else args.by  # models in files are those of tables
     written: dict[str, str] = {}

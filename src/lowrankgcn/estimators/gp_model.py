@@ -18,7 +18,7 @@ from lowrankgcn._validation import invalid, positive_float
 from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
 from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.exceptions import ColumnWarning, warn_caller
-from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows, log_odds
+from lowrankgcn.gp.attribution import EVALUATIONS, by_blocks, by_columns, by_rows, log_odds
 from lowrankgcn.gp.blocks import LinearBlock
 from lowrankgcn.gp.compiled import CompiledScores
 from lowrankgcn.gp.conformal import Novelty, conformal_limit, prediction_sets
@@ -221,7 +221,7 @@ class GPModel:
             for name, owners in self.maps.owners.items():
                 of_column = owners == np.arange(start, stop)[:, None, None]
                 mixed = np.where(of_column, parts[name][order], parts[name])
-                permuted[name] = mixed.reshape(-1, len(owners))
+                permuted[name] = mixed.reshape((stop - start) * count, len(owners))
             after = self._distributions(permuted)
             moved = np.abs(after.reshape(-1, *before.shape) - before)
             changes += moved.sum(axis=(1, 2)).tolist()
@@ -230,7 +230,13 @@ class GPModel:
         return {name: change / total for name, change in ranked}
 
     def explain(
-        self, X: Any, classes: NDArray[Any], by: By, parts: Any = None, linked: Any = None
+        self,
+        X: Any,
+        classes: NDArray[Any],
+        by: By,
+        parts: Any = None,
+        linked: Any = None,
+        evaluations: int = EVALUATIONS,
     ) -> Explanation:
         """Split the log-odds of the two most probable classes of every row.
 
@@ -244,6 +250,8 @@ class GPModel:
             Parts of the rows, otherwise of X.
         linked : (q, C) array, optional
             Number of linked nodes by their predicted class.
+        evaluations : int
+            Of mixed rows, to explain a row by columns.
         """
         parts = self.maps.parts(X) if parts is None else parts
         scores = self.compiled.at(parts)
@@ -260,7 +268,9 @@ class GPModel:
             baselines, amounts = by_blocks(self.process, self.maps.views(parts), pair)
             named = repeat([("block", block.name, None, "") for block in self.process.blocks])
         else:
-            baselines, amounts, errors = by_columns(self.compiled, self.background, parts, pair)
+            baselines, amounts, errors = by_columns(
+                self.compiled, self.background, parts, pair, evaluations
+            )
             assert self.maps.features is not None
             table = self.maps.features.encoder.match(X, "X")
             fitted = {one.name: one for one in self.maps.features.scores}

@@ -21,6 +21,7 @@ from lowrankgcn.estimators.gp_fitting import PreparedRows
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.label_audit import audit_labels
 from lowrankgcn.estimators.semi_supervised import SemiSupervisedClassifier, draw_seed
+from lowrankgcn.gp.attribution import EVALUATIONS
 from lowrankgcn.gp.node_graph import PropagatedRows
 from lowrankgcn.gp.suggestion import TRUSTED_LABELS, choose_rows, entropy, first_of_views
 from lowrankgcn.gp.views import RowViews
@@ -164,7 +165,9 @@ class ProcessClassifier(SemiSupervisedClassifier):
             measures = self._model.distributions_and_novelty(rows, edges)[1]
         return self._model.unsure(measures, level)
 
-    def explain(self, X: Any, *, by: str = "auto", edges: Any = None) -> Explanation:
+    def explain(
+        self, X: Any, *, by: str = "auto", edges: Any = None, evaluations: int = EVALUATIONS
+    ) -> Explanation:
         """Explain predictions by contributions that add up to the log-odds.
 
         The log-odds compare the predicted class with the second most probable one.
@@ -182,6 +185,9 @@ class ProcessClassifier(SemiSupervisedClassifier):
             or blocks, and by the predicted classes of linked nodes.
         edges : optional
             Edges of new nodes, as for :meth:`predict_proba`.
+        evaluations : int
+            Largest number of mixed rows that are classified to explain a row by columns, unless
+            four background rows take more. Fewer are faster and increase the errors.
 
         Returns
         -------
@@ -211,7 +217,9 @@ class ProcessClassifier(SemiSupervisedClassifier):
             raise invalid("by", f"one of {allowed} for this data", repr(by))
         chosen: Any = allowed[0] if by == "auto" else by
         if maps.nodes is None:
-            return self._model.explain(self._new_rows(X), self.classes_, chosen)
+            count = positive_int(evaluations, "evaluations")
+            rows = self._new_rows(X)
+            return self._model.explain(rows, self.classes_, chosen, evaluations=count)
         if np.ndim(X) == 1 and not sp.issparse(X):  # fitted nodes
             index = node_index(X, "X", maps.nodes.n_nodes)
             parts: Any = self._fitted_rows().at(index)
@@ -219,9 +227,9 @@ class ProcessClassifier(SemiSupervisedClassifier):
             parts = maps.parts(self._new_rows(X), edges)
         linked = None
         if hasattr(self, "label_distributions_"):
-            rows = next(row for row in parts.values() if isinstance(row, PropagatedRows))
+            nodes = next(row for row in parts.values() if isinstance(row, PropagatedRows))
             classes = np.eye(len(self.classes_))[self.label_distributions_.argmax(axis=1)]
-            linked = rows.nodes.links(rows.index, len(classes)) @ classes
+            linked = nodes.nodes.links(nodes.index, len(classes)) @ classes
         return self._model.explain(None, self.classes_, chosen, parts, linked)
 
     def suggest(self, k: int = 10, X: Any = None, *, among: Any = None) -> NDArray[np.intp]:
