@@ -58,8 +58,8 @@ def explain(args: Arguments) -> None:
             message = f"{file.name} has {count}, there is no row {max(numbers)}"
             raise option_error("--row", message)
         with one_line_errors(), prefix_errors(file.name):
-            chosen = file.frame.iloc[[number - 1 for number in numbers]]
-            features = columns.features(chosen, decimal=file.decimal)
+            index = [number - 1 for number in numbers]
+            features = columns.features(file.rows().take(index), decimal=file.decimal)
     with run.progress("explaining"), one_line_errors():
         explained = explain_rows(classifier, features, by=args.by, rough=not args.row)
     explained = [replace(one, row=n - 1) for one, n in zip(explained, numbers, strict=True)]
@@ -69,7 +69,7 @@ def explain(args: Arguments) -> None:
         reasons = reason_columns(explained, range(len(explained)), len(explained))
         about = {"row": numbers, "prediction": [str(one.predicted) for one in explained]}
         about["probability"] = [round(one.probability, 6) for one in explained]
-        frame, notes = with_columns(chosen, {**about, **reasons})
+        frame, notes = with_columns(file.frame.iloc[index], {**about, **reasons})
         run.notes += [*file.notes, *notes]
         written = write_table(frame, out, file)
     source = saved.description.get("source")
@@ -88,9 +88,14 @@ def explain(args: Arguments) -> None:
 
 
 def _document(one: ExplainedRow, top: int) -> dict[str, Any]:
+    from lowrankgcn.estimators.explanation import Nearest
+
     parts = [asdict(part) for part in one.contributions]
     for part in parts:
         part["name"] = int(part["name"]) + 1 if part["kind"] == "row" else part["name"]
+        if isinstance(part["value"], Nearest):
+            near = zip(part["value"].rows, part["value"].classes, strict=True)
+            part["value"] = [{"row": row + 1, "class": label} for row, label in near]
     document = {"row": one.row + 1, "prediction": one.predicted, **asdict(one)}
     if one.linked is None:  # no node of a graph
         del document["linked"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -93,7 +94,8 @@ class LabelledTable:
     def cells(self, rows: Any) -> list[dict[str, str | None]]:
         """Return the cells of some rows as texts, without columns that are left out."""
         names = self.columns.used or self.columns.left_out  # nodes of a graph without columns
-        chosen = self.table.frame[[*names]].iloc[rows]
+        known = [name for name in names if name in self.table.frame]  # not vectors of another file
+        chosen = self.table.frame[known].iloc[rows]
         texts = chosen.astype(object).map(str).astype(object).where(chosen.notna(), None)
         cells: list[dict[str, str | None]] = texts.to_dict("records")
         return cells
@@ -140,7 +142,7 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
     report_progress("reading the columns")
     with prefix_errors(table.name):
         notes = list(table.notes)
-        frame = _with_target(table.frame, target, few_labels or bool(files), notes)
+        frame = _with_target(table, target, few_labels or bool(files), notes)
         kinds = ("drop", "categorical", "numeric", "text")
         named: dict[str, Any] = {
             kind: column_names(options.get(kind) or (), frame.columns) for kind in kinds
@@ -151,7 +153,7 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
         earlier = columns_of_earlier_run(frame.drop(columns=[*kept, key], errors="ignore"))
         notes += earlier_note(earlier, "left out")
         frame = frame.drop(columns=earlier)
-        rows = Table.read(frame)
+        rows = table.rows(frame)
         named |= {"decimal": table.decimal, "allow_no_features": edges is not None}
         columns = choose_columns(rows, target, **named)
         labels = read_texts(frame, target)
@@ -170,14 +172,21 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
         if not few_labels or labels.nunique() > 1:
             check_classes(labels)
         features = columns.features(rows, decimal=table.decimal)
-    whole = [name for name, kind in columns.used.items() if kind != "text"]
+    whole = [name for name, kind in columns.used.items() if kind not in ("text", "vector")]
     notes += label_notes(labels, features, whole)
     graph = None if edges is None else read_edges(edges, frame, key, hyper=hyper)
     return LabelledTable(replace(table, frame=frame), columns, features, labels, notes, graph)
 
 
-def _with_target(frame: pd.DataFrame, target: str, new: bool, notes: list[str]) -> pd.DataFrame:
+def _with_target(file: TableFile, target: str, new: bool, notes: list[str]) -> pd.DataFrame:
     """Add an empty target column to a table without it, unless the name is a misspelling."""
+    frame = file.frame
+    if target not in frame.columns and len(file.sheets) > 1:
+        having = [name for name, columns in file.sheets.items() if target in columns]
+        listed = ", ".join(map(repr, file.sheets))
+        where = f"--sheet {shlex.quote(having[0])} has it" if having else "none of them has it"
+        got = f"the sheet that was read has no column {target!r}; the sheets are {listed}; {where}"
+        raise ValueError(f"target: {got}")
     near = difflib.get_close_matches(target.lower(), [name.lower() for name in frame.columns])
     if target in frame.columns or near:
         return frame

@@ -36,6 +36,7 @@ _UNLABELLED = "Texts that mark unlabelled rows, such as NA,?; '' for empty cells
 _CLASS = "Text that is a class, such as none, although it often marks unlabelled rows; repeat."
 _EDGES = "Edges of a graph of the rows: two columns of row numbers or --key, perhaps weights."
 _HYPEREDGES = "Hyperedges of the rows: a column of row numbers or --key, and one of hyperedges."
+_VECTORS = "One vector of numbers for each row, such as an embedding, in a NumPy file (.npy)."
 _METHOD = "gp: Gaussian process; gcn: the networks of the paper (needs torch)."
 _SHARES = "Class shares of unlabelled rows: auto, labels (as among the labels) or equal."
 _FILTER = (
@@ -120,10 +121,13 @@ _OPTIONS = (
     _option("--drop", list[str], "COLUMN", "Column to ignore; repeat, or use commas.", _COLUMNS),
     _option("--categorical", list[str], "COLUMN", "Column to use as categories.", _COLUMNS),
     _option("--numeric", list[str], "COLUMN", "Column to use as numbers.", _COLUMNS),
-    _option("--text", list[str], "COLUMN", "Column of free text, used by its words.", _COLUMNS),
+    _option("--text", list[str], "COLUMN", "Column of free text.", _COLUMNS),
     _option("--encoding", str, "NAME", "Text encoding, such as cp1252.", _READING, **_AUTO),
     _option("--delimiter", str, "CHAR", "Between cells; 'tab' for a tab.", _READING, **_AUTO),
     _option("--decimal", str, "CHAR", "Decimal mark, point or comma.", _READING, **_AUTO),
+    _option("--sheet", str, "NAME|N", "Sheet of a workbook.", _READING, show_default="the first"),
+    _option("--header-row", int, "N", "Line with the column names.", _READING, min=1, **_AUTO),
+    _option("--vectors", Path, "FILE", _VECTORS, _READING),
     _output("--out -o", _OUT),
     _flag("--overwrite", "Allow --out to replace the table.", _OUTPUT),
     _output("--report", "Write an HTML report with figures."),
@@ -182,7 +186,7 @@ PARAMETERS = {one.name: one for one in _OPTIONS} | {
     "reports": _output("--out -o", "Folder for the reports.", "DIR", default=Path("demo-output")),
     "pages": _output("--out -o", "Folder for all files.", "DIR", default=Path("reproduction")),
 }
-FILES = "encoding delimiter decimal"
+FILES = "encoding delimiter decimal sheet header_row vectors"
 COLUMNS = f"unlabelled class_ drop categorical numeric text {FILES}"
 TABLES = f"labels key by_position {COLUMNS}"
 GRAPHS = "edges hyperedges"

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 _LEAST_SHARE = 0.05  # of what the predictions depend on, to be named
 _REASONS = 3  # named on the console
-_KINDS = {"number": "numeric", "date": "date", "category": "categorical", "text": "free text"}
+_KINDS = {"number": "numeric", "date": "date", "category": "categorical"}
+_KINDS |= {"text": "free text", "vector": "vector"}
 
 
 def write_report(
@@ -37,9 +38,7 @@ def write_report(
 
 def save_model(path: Path, data: LabelledTable, classifier: Any) -> None:
     """Write a fitted classifier with the columns it needs."""
-    from lowrankgcn._codec import encode
-
-    described = {"columns": encode(data.columns)[1], "type": data.type, "source": data.table.name}
+    described = {"columns": data.columns, "type": data.type, "source": data.table.name}
     with terminal.one_line_errors("--save", writing=path):
         lowrankgcn.save(classifier, path, description=described)
 
@@ -76,7 +75,7 @@ def fit_summary(
         return facts, document
     facts |= _accuracy_facts(evidence)
     facts["decided"] = f"mostly by {decision_text(evidence.kinds)}"
-    importance = columns.column_sums(evidence.importance)
+    importance = evidence.importance
     if importance:
         facts["columns"] = terminal.shares_text(importance)
     without_own_label = ("accuracy", "interval", "balanced_accuracy", "f1", "log_loss")

@@ -32,6 +32,7 @@ _MODULES = {
     "ExplainedRow": "explanation",
     "Explanation": "explanation",
     "LearnedFilter": "gp_model",
+    "Nearest": "explanation",
     "GCNClassifier": "gcn_classifier",
     "SpectralGPClassifier": "gp_classifier",
     "first_rows": "gp_classifier",

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, final
+from typing import Any, Literal, NamedTuple, final
 
 import pandas as pd
 
@@ -46,6 +46,36 @@ _ABOUT = ("row", "predicted", "probability", "runner_up", "log_odds")
 _BASELINES = {"columns": "average row", "rows": "baseline", "blocks": "baseline"}
 
 
+class Nearest(NamedTuple):
+    """The labelled rows that are most similar in a column of vectors, nearest first.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Their numbers among the rows given to fit.
+    classes : tuple
+        Their labels.
+
+    See Also
+    --------
+    Contribution : Has it as the value of a vector.
+
+    Examples
+    --------
+    >>> from lowrankgcn.estimators import Nearest
+    >>> Nearest((3, 8), ("cat", "dog")).text(first=1)
+    '4 (cat), 9 (dog)'
+    """
+
+    rows: tuple[int, ...]
+    classes: tuple[Any, ...]
+
+    def text(self, first: int = 0) -> str:
+        """Return the rows, counted from `first`, and their classes."""
+        pairs = zip(self.rows, self.classes, strict=True)
+        return ", ".join(f"{row + first} ({label})" for row, label in pairs)
+
+
 @final
 @dataclass(frozen=True)
 class Contribution:
@@ -57,7 +87,8 @@ class Contribution:
     name : str or int
         The column, the number of the labelled row among those given to fit, or the block.
     value : object
-        The row's value in this column, as text; the label of the labelled row; None for blocks.
+        The row's value in this column, as text, or :class:`Nearest` for vectors and free text; the
+        label of the labelled row; None for blocks.
     amount : float
         Contribution; positive values favour the predicted class.
     error : float
@@ -181,7 +212,8 @@ class ExplainedRow:
         ]
         if self.linked is not None:
             same, count = self.linked
-            lines.append(f"  {same} of {plural(count, 'linked node')} predicted {self.predicted}")
+            those = f"{same} of {plural(count, 'linked node')} predicted {self.predicted}"
+            lines.append(f"  {those if count else 'no linked nodes'}")
         shown = sorted(self.contributions[:top], key=lambda one: one.amount < 0)
         lines += [f"  {one.amount:+.2f}  {_reason(one, first)}" for one in shown]
         rest = self.contributions[len(shown) :]
@@ -207,6 +239,8 @@ def _reason(one: Contribution, first: int) -> str:
     if one.kind == "block":
         return f"{one.name} ({block_words(str(one.name))})"
     name = f"column {one.name}" if isinstance(one.name, int) else one.name
+    if isinstance(one.value, Nearest):
+        return f"{name} like that of labelled rows {one.value.text(first)}"
     return f"{name} = {one.value}"
 
 
