@@ -174,7 +174,10 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
         features = columns.features(rows, decimal=table.decimal)
     whole = [name for name, kind in columns.used.items() if kind not in ("text", "vector")]
     notes += label_notes(labels, features, whole)
-    graph = None if edges is None else read_edges(edges, frame, key, hyper=hyper)
+    graph = None
+    if edges is not None:
+        graph, more = read_edges(edges, frame, key, hyper=hyper)
+        notes += more
     return LabelledTable(replace(table, frame=frame), columns, features, labels, notes, graph)
 
 
