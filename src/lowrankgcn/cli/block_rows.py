@@ -17,7 +17,7 @@ from lowrankgcn._format import count
 from lowrankgcn._parallel import map_in_order
 from lowrankgcn._progress import report_progress
 from lowrankgcn.cli.labelled_table import LabelledTable, open_output
-from lowrankgcn.cli.predictions import Predictions, Tally
+from lowrankgcn.cli.predictions import Predictions, Tally, explain_rows
 from lowrankgcn.cli.terminal import one_line_errors
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.model_files import SavedClassifier, predictor, renumber
@@ -40,7 +40,10 @@ class FittedRows:
         All labelled rows of the sample without their own label, with their numbers in the table.
     """
 
-    def __init__(self, data: LabelledTable, classifier: Any, level: float | None) -> None:
+    def __init__(
+        self, data: LabelledTable, classifier: Any, level: float | None, *, reasons: bool = False
+    ) -> None:
+        self._explainer = classifier if reasons else None
         self._data, self._level, self._classes = data, level, classifier.classes_
         self._fitted: list[Any] = [classifier.label_distributions_]
         if level is not None:
@@ -59,6 +62,7 @@ class FittedRows:
         data, level = self._data, self._level
         frame, labels = data.labelled(block)
         found, tally, audit = self._fitted, Tally(_texts(self._classes)), self.audit
+        features = data.features
         if data.source is not None:
             with prefix_errors(data.table.name):
                 features = data.columns.features(
@@ -73,7 +77,11 @@ class FittedRows:
                 audit = audit.assign(row=audit["row"] - int(block.index[0]))
         predictions = _predictions(self._classes, found, labels, data.type, level)
         tally.add(predictions)
-        return frame, replace(predictions, audit=audit), tally
+        reasons = None
+        if self._explainer is not None:
+            new = np.flatnonzero(predictions.unlabelled)
+            reasons = explain_rows(self._explainer, features, new)
+        return frame, replace(predictions, audit=audit, reasons=reasons), tally
 
 
 def predicted_rows(
@@ -83,6 +91,7 @@ def predicted_rows(
     whole: Table | None,
     dropped: list[str],
     level: float | None,
+    explainer: Any = None,
 ) -> Work:
     """Return what classifies blocks of a table by a saved model.
 
@@ -92,6 +101,8 @@ def predicted_rows(
         The columns of the only block, if there is one.
     dropped : list of str
         Columns that are not written.
+    explainer : SpectralGPClassifier, optional
+        Adds the reasons of the predictions.
     """
     kind = _compile(model).description.get("type")
 
@@ -107,6 +118,8 @@ def predicted_rows(
         found = _results(model, features, None, tally, level)
         predictions = _predictions(model.classes, found, None, kind, level)
         tally.add(predictions)
+        if explainer is not None:
+            predictions = replace(predictions, reasons=explain_rows(explainer, features))
         if known is not None:
             tally.check(predictions, known)
         return block.drop(columns=dropped), predictions, tally

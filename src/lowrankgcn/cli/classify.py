@@ -15,9 +15,9 @@ _FEW_COLUMNS = 30  # the importance of more columns is computed on request only
 
 
 @command(
-    f"context table_or_folder target {TABLES} out_or_folder overwrite report save probabilities "
-    f"level importance method class_shares class_weight graph {GRAPHS} rank architecture filter "
-    "bandwidth scheduler workers seed as_json quiet"
+    f"context table_or_folder target {TABLES} out_or_folder overwrite report save "
+    "probabilities reasons level importance method class_shares class_weight graph "
+    f"{GRAPHS} rank architecture filter bandwidth scheduler workers seed as_json quiet"
 )
 def classify(args: Arguments) -> None:
     """Predict the class of every row whose target cell is empty.
@@ -60,7 +60,7 @@ def classify(args: Arguments) -> None:
         classify_folder(args, name, settings)
         return
     terminal.refuse(options, "scheduler workers", "only available for folders of Parquet files")
-    given = terminal.given_graph(options, "graph save importance bandwidth")
+    given = terminal.given_graph(options, "graph save importance bandwidth reasons")
     inputs = terminal.inputs(args.table, args.labels, given)
     out, report, save = args.out, args.report, args.save
     replaceable = {} if args.overwrite else inputs
@@ -98,7 +98,7 @@ def classify(args: Arguments) -> None:
         evidence = Evidence.from_classifier(classifier, importance=importance)
     run.notes += data.notes
     with run.step("writing" if args.level is None else "sets"):
-        work = FittedRows(data, classifier, args.level)
+        work = FittedRows(data, classifier, args.level, reasons=args.reasons)
     with run.step("writing" if data.source is None else "classifying"):
         tally, notes = write_rows(
             data.blocks(),
@@ -137,7 +137,7 @@ def _classifier_settings(options: Mapping[str, Any]) -> tuple[str, dict[str, Any
     network = options["method"] == "gcn"
     if network and not torch_installed():
         raise terminal.option_error("--method", TORCH_MISSING)
-    for_others = "level" if network else "architecture filter bandwidth"
+    for_others = "level reasons" if network else "architecture filter bandwidth"
     terminal.refuse(options, for_others, f"only with --method {'gp' if network else 'gcn'}")
     names = ("graph", "rank", "architecture", "filter", "bandwidth")
     settings = {name: options[name] for name in names if options[name] is not None}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SHOWN = 3  # unknown values in a note
 
 
-@command(f"model tables {FILES} out overwrite probabilities level as_json quiet")
+@command(f"model tables {FILES} out overwrite probabilities reasons level as_json quiet")
 def predict(args: Arguments) -> None:
     """Classify all rows of a table with a model written by `classify --save`.
 
@@ -55,7 +55,10 @@ def predict(args: Arguments) -> None:
     earlier = [name for name in earlier if name not in columns.used]
     with run.computing("prediction", timed=True):
         whole = features if source is None else None
-        work = predicted_rows(classifier, columns, file, whole, earlier, level)
+        explainer = classifier.restored() if args.reasons else None
+        if args.reasons and not hasattr(explainer, "explain"):
+            raise ValueError(f"{model}: no reasons of networks; use --method gp")
+        work = predicted_rows(classifier, columns, file, whole, earlier, level, explainer)
         tally, renamed = write_rows(
             [file.frame] if source is None else source.blocks("prediction"),
             work,
