@@ -9,9 +9,9 @@ import numpy as np
 from tests.studio.devtools import Browser, Page
 from tests.studio.running import Studio
 
-_SETTLED = """fetch('/api/state').then(r => r.json())
+_SETTLED = """fetch('api/state').then(r => r.json())
   .then(s => !s.refreshing && String(s.version) === document.body.dataset.version)"""
-_PREDICTIONS = """fetch('/api/predictions').then(r => r.arrayBuffer()).then(b => {
+_PREDICTIONS = """fetch('api/predictions').then(r => r.arrayBuffer()).then(b => {
   const rows = new Uint32Array(b, 0, 2)[1];
   return [[...new Uint16Array(b, 8, rows)], [...new Uint8Array(b, 8 + 3 * rows, rows)]];
 })"""
@@ -63,8 +63,8 @@ class Person:
     def assign(self, name: str) -> None:
         """Give the selected row a class: by its key, or by its name if it is new."""
         names = self.classes()
-        if name in names[:10]:
-            self.page.key(str((names.index(name) + 1) % 10))
+        if name in names[:9]:
+            self.page.key(str(names.index(name) + 1))
             return
         self.page.key("c")
         self.page.type(name)

@@ -24,9 +24,9 @@ _KINDS = {"number": "numeric", "date": "date", "category": "categorical", "text"
 
 
 @command(
-    f"context table_or_folder target {TABLES} out_or_folder overwrite report save probabilities "
-    f"level importance method class_shares class_weight graph {GRAPHS} rank architecture filter "
-    "bandwidth scheduler workers seed as_json quiet"
+    f"context table_or_folder target {TABLES} out_or_folder overwrite safe_csv report save "
+    f"probabilities level importance method class_shares class_weight graph {GRAPHS} rank "
+    "architecture filter bandwidth scheduler workers seed as_json quiet"
 )
 def classify(args: Arguments) -> None:
     """Predict the class of every row whose target cell is empty.
@@ -111,7 +111,7 @@ def classify(args: Arguments) -> None:
             frame, renamed = predictions.added_to(data.table.frame, each_class=args.probabilities)
             run.notes += renamed
             frame = frame[predictions.unlabelled] if out is None else frame
-            run.files |= write_table(frame, out, data.table)
+            run.files |= write_table(frame, out, data.table, safe=args.safe_csv)
         if report is not None:
             command_line = terminal.command_line(args.context, "as_json", "quiet")
             about = {"command": command_line, "facts": predictions.set_facts()}
@@ -124,6 +124,8 @@ def classify(args: Arguments) -> None:
     facts, document = _summary(data, classifier, evidence)
     if predictions.unsure is not None:
         document["unsure"] = int((predictions.unsure & predictions.unlabelled).sum())
+    if data.agreement is not None:
+        document["agreement"] = data.agreement.document()
     predictions.print_summary(run, facts, document, evidence)
 
 

@@ -20,6 +20,7 @@ import pandas as pd
 import pyarrow as pa
 
 from lowrankgcn._progress import report_progress
+from lowrankgcn.cli.annotators import Agreement, read_opinions
 from lowrankgcn.cli.options import FILES
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.table_labels import find_markers, label_notes, merged_labels, read_edges
@@ -31,6 +32,7 @@ from lowrankgcn.tables import Table
 from lowrankgcn.tables.column_choice import check_classes
 
 _LISTED = 5  # columns in a note
+_MARKS = ("label_status", "label_accepted", "label_note")  # columns that the studio adds
 
 
 @final
@@ -50,6 +52,8 @@ class LabelledTable:
         What the user should know about the file, its columns and labels.
     graph : AdjacencyGraph, Hypergraph or None
         Given edges or hyperedges of the rows.
+    agreement : Agreement or None
+        How far the labels of several people agree.
     """
 
     table: TableFile
@@ -58,6 +62,7 @@ class LabelledTable:
     labels: pd.Series
     notes: list[str]
     graph: Any = None
+    agreement: Agreement | None = None
 
     @property
     def rows(self) -> Any:
@@ -139,10 +144,13 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
             markers, more = find_markers(counts, options.get("unlabelled"), options.get("class_"))
         in_table = labels = labels.where(~labels.isin(markers), None)
         notes += [*columns.notes, *columns.left_out_notes(), *more]
-    for path in files:
-        by_position = bool(options.get("by_position"))
-        labels, more = merged_labels(labels, frame, read_file(path), key, by_position)
+    by_position = bool(options.get("by_position"))
+    people = read_opinions(list(files), frame, target, key, by_position)
+    for path in people.others:
+        labels, more = merged_labels(labels, frame, read_file(path), key)
         notes += more
+    labels, more = people.added_to(labels)
+    notes += more
     with prefix_errors(table.name):
         if files:
             frame = _with_labels(frame, labels, in_table)
@@ -152,7 +160,8 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
     whole = [name for name, kind in columns.used.items() if kind != "text"]
     notes += label_notes(labels, features, whole)
     graph = None if edges is None else read_edges(edges, frame, key, hyper=hyper)
-    return LabelledTable(replace(table, frame=frame), columns, features, labels, notes, graph)
+    table = replace(table, frame=frame)
+    return LabelledTable(table, columns, features, labels, notes, graph, people.agreement)
 
 
 def _with_target(frame: pd.DataFrame, target: str, new: bool, notes: list[str]) -> pd.DataFrame:
@@ -183,14 +192,14 @@ def columns_of_earlier_run(frame: pd.DataFrame) -> list[str]:
     """Return the columns that an earlier run added to a table.
 
     A prediction is followed by its probability, and perhaps by sets of classes, by which rows are
-    unsure, and by probabilities of classes.
+    unsure, and by probabilities of classes. The studio adds what is known about rows beside labels.
 
     >>> frame = pd.DataFrame({"size": ["1"], "prediction": ["a"], "probability": ["0.9"]})
     >>> columns_of_earlier_run(frame)
     ['prediction', 'probability']
     """
     names = list(frame.columns)
-    earlier: list[str] = []
+    earlier: list[str] = [name for name in _MARKS if set(_MARKS) <= set(names)]
     for place, name in enumerate(names):
         if re.fullmatch(r"prediction(_\d+)?", str(name)):
             after = list(takewhile(partial(_is_added, frame), names[place + 1 :]))
@@ -224,6 +233,36 @@ def with_labels(data: LabelledTable, names: Iterable[str | None]) -> LabelledTab
     return replace(data, table=replace(data.table, frame=frame), labels=labels)
 
 
+def with_marks(
+    frame: pd.DataFrame, marks: Mapping[str, Mapping[int, str]], labels: Any
+) -> pd.DataFrame:
+    """Add columns with what is known about rows beside their labels, if there is anything.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    marks : mapping
+        Rows by "skipped", "accepted" and "note", see the studio's ``State``.
+    labels : (n,) array
+        None in unlabelled rows.
+    """
+    if not any(marks.values()):
+        return frame
+    status = pd.Series(labels, frame.index, object).notna().map({True: "labelled", False: None})
+    added = {name: pd.Series(None, frame.index, object) for name in _MARKS[1:]}
+    for what, name in (("accepted", "label_accepted"), ("note", "label_note")):
+        added[name].iloc[list(marks[what])] = list(marks[what].values())
+        if what == "accepted":
+            status.iloc[list(marks[what])] = "accepted"
+    status.iloc[list(marks["skipped"])] = "skipped"
+    texts = {_MARKS[0]: status, **added}
+    taken = set(frame.columns)
+    if taken & set(texts):
+        listed = ", ".join(map(repr, _MARKS))
+        raise ValueError(f"expected a table without the columns {listed}; rename them")
+    return frame.assign(**{n: pd.array(c, pd.ArrowDtype(pa.string())) for n, c in texts.items()})
+
+
 def column_names(texts: Iterable[str], columns: Iterable[str]) -> tuple[str, ...]:
     """Return the names in an option: columns of the table, or several separated by commas."""
     known = set(columns)
@@ -239,9 +278,11 @@ def check_ending(out: Path | None) -> None:
         output_format(out or "-")
 
 
-def write_table(frame: pd.DataFrame, out: Path | None, source: TableFile) -> dict[str, str]:
+def write_table(
+    frame: pd.DataFrame, out: Path | None, source: TableFile, *, safe: bool = False
+) -> dict[str, str]:
     """Write a table in the format of its name; None prints it as text. Return the new file."""
     path = out or Path("-")
     with one_line_errors("--out", writing=path):
-        write_file(frame, path, source)
+        write_file(frame, path, source, safe=safe)
     return {} if str(path) == "-" else {"written": str(path)}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SHOWN = 3  # unknown values in a note
 
 
-@command(f"model tables {FILES} out overwrite probabilities level as_json quiet")
+@command(f"model tables {FILES} out overwrite safe_csv probabilities level as_json quiet")
 def predict(args: Arguments) -> None:
     """Classify all rows of a table with a model written by `classify --save`.
 
@@ -65,7 +65,7 @@ def predict(args: Arguments) -> None:
     added, renamed = predictions.added_to(frame, each_class=args.probabilities)
     if out is not None or to_stdout:
         with run.step("writing"):
-            run.files = labelled_table.write_table(added, out, file)
+            run.files = labelled_table.write_table(added, out, file, safe=args.safe_csv)
     facts = {
         "model": f"{model}, {plural(len(columns.used), 'column')}, classes "
         + ", ".join(predictions.classes),

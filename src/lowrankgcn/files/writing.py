@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 import sys
 from contextlib import suppress
 from typing import Any
@@ -41,6 +42,8 @@ from lowrankgcn.tables.texts import TextColumn
 
 _TEXT: tuple[Format, ...] = ("csv", "tsv", "jsonl", "json")
 _ROWS = 65_536  # written at a time
+_FORMULA = r"^[=+\-@\t\r]"
+_NUMBER = r"^[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"  # -5 is no formula
 _LONG_INTEGER = r"^\s*[+-]?[0-9]{16,}\s*$"  # floats have fewer digits
 
 
@@ -76,7 +79,11 @@ def output_format(path: str | os.PathLike[str]) -> Format | None:
 
 
 def write_file(
-    frame: pd.DataFrame, path: str | os.PathLike[str], like: TableFile | None = None
+    frame: pd.DataFrame,
+    path: str | os.PathLike[str],
+    like: TableFile | None = None,
+    *,
+    safe: bool = False,
 ) -> None:
     r"""Write a table atomically to a file, or to standard output.
 
@@ -90,6 +97,10 @@ def write_file(
     like : TableFile, optional
         The table that was read. CSV has its delimiter and its decimal mark; CSV columns of
         numbers and of unambiguous dates are written as such in the other formats.
+    safe : bool
+        Whether texts and names of columns that begin with =, +, -, @, a tab or a carriage return
+        get an apostrophe before them in CSV and TSV, because spreadsheets would read them as
+        formulas. Numbers stay as they are.
 
     Raises
     ------
@@ -123,6 +134,7 @@ def write_file(
     if format is None:
         format = like.format if like is not None else "csv"
         format = format if format in ("csv", "tsv") else "jsonl" if "json" in format else "csv"
+    frame = _without_formulas(frame) if safe and format in ("csv", "tsv") else frame
     if os.fspath(path) != "-":
         with replacing(path) as temporary:
             with open(temporary, "wb") as file, open_packed(file, split_ending(path)[1]) as sink:
@@ -134,6 +146,25 @@ def write_file(
     # Bytes: the terminal may have another encoding and other newlines.
     sys.stdout.buffer.write(sink.getvalue())
     sys.stdout.buffer.flush()
+
+
+def _without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    """Put an apostrophe before texts that a spreadsheet reads as formulas."""
+    texts = {}
+    for name, column in frame.items():
+        cells = pa.array(column, from_pandas=True)
+        if pa.types.is_dictionary(cells.type):
+            cells = cells.dictionary_decode()
+        if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
+            formula = pc.match_substring_regex(cells, _FORMULA)
+            number = pc.match_substring_regex(cells, _NUMBER)
+            risky = pc.and_(formula, pc.invert(number)).fill_null(False)
+            if pc.any(risky).as_py():
+                quoted = pc.binary_join_element_wise("'", cells, "")
+                cells = pc.if_else(risky, quoted.cast(cells.type), cells)
+                texts[name] = pd.array(cells, dtype=pd.ArrowDtype(cells.type))
+    names = [f"'{name}" if re.match(_FORMULA, str(name)) else name for name in frame.columns]
+    return frame.assign(**texts).set_axis(names, axis=1)
 
 
 def _write(frame: pd.DataFrame, sink: Any, format: Format, like: TableFile | None) -> None:

@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache
+from hashlib import file_digest
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, final
@@ -26,18 +27,20 @@ from lowrankgcn.files.row_matching import RowMatcher
 from lowrankgcn.files.writing import output_format
 from lowrankgcn.studio.engine import Engine
 from lowrankgcn.studio.layout import has_own_positions, map_positions
-from lowrankgcn.studio.session import Session, State
+from lowrankgcn.studio.session import Session
+from lowrankgcn.studio.state import State
 
 _SAMPLE = 20  # rows by which a page notices that the table has changed
 _SHORT, _LONG = 200, 200_000  # characters of a cell in a list of rows, and of one row
 #: Endings of the files by what they contain; "labels" and "table" have the format of the table.
 ENDINGS = {
     "labels": ".labelled{format}",
+    "label-studio": ".label-studio.json",
     "table": ".classified{format}",
     "report": ".report.html",
     "model": ".model",
 }
-Write = Callable[[str, Path, NDArray[Any], SpectralGPClassifier | None], None]
+Write = Callable[[str, Path, State, SpectralGPClassifier | None], None]
 
 
 @final
@@ -52,13 +55,19 @@ class View:
         Its ``table.frame`` as it was read, its ``columns`` and the ``features`` in use.
     session : Session
     engine : Engine
-    write : callable (what, path, labels, classifier)
-        Write a file; labels (n,) are texts, None in unlabelled rows. There is no classifier for the
-        file of the labels.
+    write : callable (what, path, state, classifier)
+        Write a file. There is no classifier for the file of the labels.
+    rubric : mapping from class to its "description" and "key", optional
     """
 
     def __init__(
-        self, path: Path, data: Any, session: Session, engine: Engine, write: Write
+        self,
+        path: Path,
+        data: Any,
+        session: Session,
+        engine: Engine,
+        write: Write,
+        rubric: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         self._path, self.session, self._engine, self._write = path, session, engine, write
         frame, columns, features = data.table.frame, data.columns, data.features
@@ -80,6 +89,7 @@ class View:
             "dimensions": len(axes),
             "axes": axes,
             "notes": session.notes,
+            "rubric": rubric or {},
         }
         self._order = lru_cache(2)(self._sorted)
 
@@ -96,11 +106,17 @@ class View:
             "cells": list(zip(self._names, cells, strict=True)),
             "label": state.name(state.labels[row]),
             "probabilities": state.shares(row),
+            "note": state.marks["note"].get(row),
+            "skipped": row in state.marks["skipped"],
+            "accepted": state.marks["accepted"].get(row),
+            "given": dict(state.disputed.get(row, {})),
         }
 
     def reasons(self, row: int) -> dict[str, Any]:
         """Return reasons for the class of a row, and its labelled neighbours; this takes longer."""
         state = self.session.state
+        if state.hides(self._checked(row)):
+            return {"reasons": [], "against": None, "neighbours": []}
         against, reasons = self._engine.explain(state.answer, self._checked(row)) or (None, [])
         return {
             "reasons": reasons,
@@ -117,11 +133,17 @@ class View:
         return row
 
     def rows(
-        self, sort: str, descending: bool, offset: int, count: int, search: str
+        self,
+        sort: str,
+        descending: bool,
+        offset: int,
+        count: int,
+        search: str = "",
+        shown: str = "",
     ) -> dict[str, Any]:
-        """Return a part of the ordered list of rows; with a text, of those that contain it."""
+        """Return a part of the ordered list of rows, of those that a search and a filter leave."""
         state = self.session.state
-        order = self._order(sort, descending, search, state)
+        order = self._order(sort, descending, search, shown, state)
         part = order[offset : offset + count]
         rows = [
             {
@@ -135,12 +157,14 @@ class View:
         ]
         return {"total": len(order), "rows": rows}
 
-    def search(self, text: str) -> bytes:
-        """Return one byte per row: whether a cell contains a text."""
-        return self._contain(text).astype(np.uint8).tobytes()
+    def search(self, text: str, shown: str = "") -> bytes:
+        """Return one byte per row: whether a cell contains a text, and a filter shows the row."""
+        found = self._contain(text) if text else np.ones(self._n, bool)
+        found &= self.session.state.matching(shown)
+        return found.astype(np.uint8).tobytes()
 
     def write(self, what: str) -> Path:
-        """Write a file and return its path; only files of this session are replaced.
+        """Write a file and return its path; only files that a studio wrote are replaced.
 
         The predictions in it belong to the labels.
 
@@ -152,24 +176,45 @@ class View:
         if what not in ENDINGS:
             raise ValueError(f"what: expected {', '.join(ENDINGS)}, got {what!r}")
         stem, ending = split_ending(self._path)
-        name = stem + ENDINGS[what].format(format=ending)
-        path = self._written.get(what) or _unused(self._path.with_name(name))
-        labels, classifier = self.session.state.names(), None
+        path = self._unused(self._path.with_name(stem + ENDINGS[what].format(format=ending)))
+        state, classifier = self.session.state, None
         if what != "labels":
             state = self.session.settled()
-            if state.message is not None:
+            classifier = self._engine.fitted(state.answer)
+            if what == "label-studio":
+                pass  # labels without predictions are written, too
+            elif state.message is not None:
                 raise ValueError(state.message)
-            labels, classifier = state.answer.labels, self._engine.fitted(state.answer)
-            if classifier is None or state.answer.distributions is None:
+            elif classifier is None or state.answer.distributions is None:
                 raise ValueError("expected labels of at least two classes; label some rows first")
-        self._write(what, path, labels, classifier)
+        self._write(what, path, state, classifier)
+        self.session.remember_file(path.name, _digest(path))
         self._written[what] = path
         return path
 
-    def _sorted(self, sort: str, descending: bool, search: str, state: State) -> NDArray[np.intp]:
+    def written(self, what: str) -> Path:
+        """Return the path of a file that was written since the start."""
+        if what not in self._written or not self._written[what].exists():
+            raise ValueError(f"what: expected a file that was written, got {what[:50]!r}")
+        return self._written[what]
+
+    def _unused(self, path: Path) -> Path:
+        """Return a path, numbered if somebody else wrote or changed such a file."""
+        known = self.session.journal.written
+        others = (path.with_name(numbered(path.name, number)) for number in count(2))
+        for unused in chain([path], others):
+            if not unused.exists() or known.get(unused.name) == _digest(unused):
+                return unused
+        raise AssertionError("numbers do not end")
+
+    def _sorted(
+        self, sort: str, descending: bool, search: str, shown: str, state: State
+    ) -> NDArray[np.intp]:
         keys = self._keys(sort, state)
         order = np.argsort(-keys if descending else keys, kind="stable")  # NaN last in both
-        return order[self._contain(search)[order]] if search else order
+        for found in (self._contain(search) if search else None, state.matching(shown)):
+            order = order if found is None else order[found[order]]
+        return order
 
     def _keys(self, sort: str, state: State) -> NDArray[Any]:
         if sort == "row":
@@ -222,8 +267,16 @@ def split_ending(path: Path) -> tuple[str, str]:
     return path.stem, ".csv"
 
 
-def _unused(path: Path) -> Path:
-    """Return a path, numbered if there is such a file already."""
-    stem, _, rest = path.name.partition(".")
-    others = (path.with_name(f"{stem}-{number}.{rest}") for number in count(2))
-    return next(unused for unused in chain([path], others) if not unused.exists())
+def numbered(name: str, number: int) -> str:
+    """Return a name with a number before its endings.
+
+    >>> numbered("iris.model", 2)
+    'iris-2.model'
+    """
+    stem, _, rest = name.partition(".")
+    return f"{stem}-{number}.{rest}"
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return file_digest(file, "blake2b").hexdigest()[:32]
