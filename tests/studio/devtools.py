@@ -159,11 +159,11 @@ class Page:
         """Return the text of an element."""
         return str(self.run(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''"))
 
-    def key(self, key: str, *, shift: bool = False) -> None:
+    def key(self, key: str, *, shift: bool = False, control: bool = False) -> None:
         """Press and release a key."""
         code = _KEYS.get(key, ord(key[0].upper()))
-        event = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 8 if shift else 0}
-        if len(key) == 1 or key == "Enter":
+        event = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 8 * shift + 2 * control}
+        if (len(key) == 1 and not control) or key == "Enter":
             event["text"] = key if len(key) == 1 else "\r"
         self.send("Input.dispatchKeyEvent", type="keyDown", **event)
         event.pop("text", None)
@@ -184,11 +184,16 @@ class Page:
         for kind in ("Pressed", "Released"):
             self.mouse(kind, x, y, button="left", buttons=1, clickCount=1)
 
+    def box(self, selector: str) -> tuple[float, float, float, float]:
+        """Return left, top, width and height of an element in the window."""
+        box = f"document.querySelector({json.dumps(selector)}).getBoundingClientRect()"
+        left, top, width, height = self.run(f"(b => [b.x, b.y, b.width, b.height])({box})")
+        return left, top, width, height
+
     def click_on(self, selector: str) -> None:
         """Click into the middle of an element."""
-        box = f"document.querySelector({json.dumps(selector)}).getBoundingClientRect()"
-        x, y = self.run(f"(b => [b.x + b.width / 2, b.y + b.height / 2])({box})")
-        self.click(x, y)
+        left, top, width, height = self.box(selector)
+        self.click(left + width / 2, top + height / 2)
 
     def drag(self, places: list[tuple[float, float]], **more: Any) -> None:
         """Press the mouse at the first place, move through the others, release it at the last."""

@@ -70,6 +70,20 @@ class Person:
         self.page.type(name)
         self.page.key("Enter")
 
+    def stay(self) -> None:
+        """Stay at a row after its label."""
+        self.page.run("localStorage.setItem('advance', 'off')")
+
+    def row(self, row: int) -> None:
+        """Select a row in the table."""
+        self.page.click_on(f".line[data-row='{row}']")
+        self.page.wait(f"document.getElementById('row').dataset.row === '{row}'")
+
+    def select(self, name: str) -> None:
+        """Choose which rows the table shows."""
+        change = "(box => { box.value = %r; box.dispatchEvent(new Event('change')); })"
+        self.page.run(f"{change % name}(document.getElementById('filter'))")
+
     def next(self) -> int:
         """Go to the next suggestion and return its row."""
         self.page.wait("!document.getElementById('next-button').disabled")

@@ -148,10 +148,10 @@ def test_updates_are_exact_without_blocks_that_know_the_labels() -> None:
         assert base.classifier is not None and quick is not None
         process = base.classifier._model.process
         index, codes = quick.coded()
-        known = process.represent(engine.prepared.at(index))
+        known = process.represent(engine._views_at(index))
         G = process.kernel(known, known) + np.eye(len(index))
         Y = np.eye(3)[codes] - 1 / 3
-        every = process.represent(engine.prepared.at(np.arange(len(FRAME))))
+        every = process.represent(engine._views_at(np.arange(len(FRAME))))
         scores = process.temperature * process.kernel(every, known) @ np.linalg.solve(G, Y)
         odds = np.exp(scores) * process.factors
         expected = odds / odds.sum(axis=1, keepdims=True)

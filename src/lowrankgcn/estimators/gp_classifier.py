@@ -311,17 +311,17 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         graph = graph if isinstance(graph, Graph) else AdjacencyGraph(graph)
         prepared = self._fitted_rows() if maps.features is not None else None
         nodes = maps.nodes.with_edges(graph)
-        views: dict[str, Any] = dict(prepared.views.views) if prepared is not None else {}
-        if "given" in views:
-            views["given"] = maps.embeddings["given"].coordinates(nodes.edges)
-        views |= node_views(nodes)
+        parts: dict[str, Any] = dict(prepared.views.parts) if prepared is not None else {}
+        if "given" in parts:
+            parts["given"] = maps.embeddings["given"].coordinates(nodes.edges)
+        parts |= node_views(nodes)
         model = replace(self._model, maps=replace(maps, nodes=nodes))
-        shares = model.process.distributions(views)
+        shares = model.process.distributions(model.compiled.at(parts))
         results = self._fit.results | {"label_distributions_": shares, "graph_": graph}
         self._restore(replace(self._fit, model=model, results=results))
         self.graphs_ = {"given": graph}
         if hasattr(self, "_prepared"):
-            fitted = replace(self._prepared.views, maps=model.maps, views=views)
+            fitted = replace(self._prepared.views, maps=model.maps, parts=parts)
             self._prepared = replace(self._prepared, views=fitted)
         return shares
 
@@ -403,7 +403,10 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         check_is_fitted(self)
         if X is None:
             prepared, of_views = self._fitted_rows(), self._model.novelty.measures
-            measures = prepared.complete(of_views(prepared.views.views), of_views)
+            measures = prepared.complete(
+                of_views(prepared.views.views),
+                lambda parts: of_views(self._model.maps.views(parts)),
+            )
         else:
             rows = self._new_rows(X)
             measures = self._model.distributions_and_novelty(rows, edges)[1]
@@ -459,15 +462,15 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
             return self._model.explain(self._new_rows(X), self.classes_, chosen)
         if np.ndim(X) == 1 and not sp.issparse(X):  # fitted nodes
             index = node_index(X, "X", maps.nodes.n_nodes)
-            views: Any = self._fitted_rows().at(index)
+            parts: Any = self._fitted_rows().at(index)
         else:
-            views = maps.read(self._new_rows(X), edges)
+            parts = maps.parts(self._new_rows(X), edges)
         linked = None
         if hasattr(self, "label_distributions_"):
-            rows = next(row for row in views.values() if isinstance(row, PropagatedRows))
+            rows = next(row for row in parts.values() if isinstance(row, PropagatedRows))
             classes = np.eye(len(self.classes_))[self.label_distributions_.argmax(axis=1)]
             linked = rows.nodes.links(rows.index, len(classes)) @ classes
-        return self._model.explain(None, self.classes_, chosen, views, linked)
+        return self._model.explain(None, self.classes_, chosen, parts, linked)
 
     def suggest(self, k: int = 10, *, among: Any = None) -> NDArray[np.intp]:
         """Return the rows to label next, the most useful first.

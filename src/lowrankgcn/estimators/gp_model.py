@@ -20,9 +20,9 @@ from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.exceptions import ColumnWarning, warn_caller
 from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows, log_odds
 from lowrankgcn.gp.blocks import LinearBlock
+from lowrankgcn.gp.compiled import CompiledScores
 from lowrankgcn.gp.conformal import Novelty, conformal_limit, prediction_sets
 from lowrankgcn.gp.graph_filters import PROPAGATIONS
-from lowrankgcn.gp.likelihood import softmax
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.views import RowViews
@@ -120,18 +120,25 @@ class GPModel:
 
     def distributions(self, X: Any, edges: Any = None) -> FloatArray:
         """Return class distributions of new rows, shape (q, C)."""
-        of_rows = self._of_views(self.process.distributions, X, edges)
-        return self.with_class_shares(of_rows, X)
+        return self.with_class_shares(self._of_parts(self._distributions, X, edges), X)
 
-    def _of_views(
+    @cached_property
+    def compiled(self) -> CompiledScores:
+        """Scores of rows."""
+        return CompiledScores(self.process, self.maps)
+
+    def _distributions(self, parts: Any) -> FloatArray:
+        return self.process.distributions(self.compiled.at(parts))
+
+    def _of_parts(
         self, function: Callable[[Any], FloatArray], X: Any, edges: Any = None
     ) -> FloatArray:
-        """Apply a function to the views of new rows in chunks; new nodes are read together."""
+        """Apply a function to the parts of new rows in chunks; new nodes are read together."""
         if self.maps.nodes is not None:
-            return function(self.maps.read(X, edges))
+            return function(self.maps.parts(X, edges))
         if edges is not None:
             raise invalid("edges", "None, because no features were fitted on a graph", "edges")
-        return map_rows(lambda part: function(self.maps.read(part)), X, _CHUNK)
+        return map_rows(lambda rows: function(self.maps.parts(rows)), X, _CHUNK)
 
     def _without_cells(self, X: Any, count: int) -> NDArray[np.bool_]:
         """Return which rows have neither a cell nor a node, shape (q,)."""
@@ -160,10 +167,11 @@ class GPModel:
         """Return class distributions (q, C) and measures of novelty (q,), reading rows once."""
         novelty = self.novelty
 
-        def both(views: Any) -> FloatArray:
-            return np.column_stack([self.process.distributions(views), novelty.measures(views)])
+        def both(parts: Any) -> FloatArray:
+            measures = novelty.measures(self.maps.views(parts))
+            return np.column_stack([self._distributions(parts), measures])
 
-        columns = self._of_views(both, X, edges)
+        columns = self._of_parts(both, X, edges)
         return self.with_class_shares(columns[:, :-1], X), columns[:, -1]
 
     def unsure(self, measures: FloatArray, level: float = 0.95) -> NDArray[np.bool_]:
@@ -200,7 +208,7 @@ class GPModel:
         chosen = np.sort(generator.choice(len(X), count, replace=False))
         order = generator.permutation(count)
         parts = self.maps.parts(X.take(chosen))
-        before = self.process.distributions(self.maps.views(parts))
+        before = self._distributions(parts)
         changes: list[float] = []
         for start, stop in chunks(len(names), max(1, _CELLS // (count * X.shape[1]))):
             permuted = {}  # classified together, each with one permuted column
@@ -208,7 +216,7 @@ class GPModel:
                 of_column = owners == np.arange(start, stop)[:, None, None]
                 mixed = np.where(of_column, parts[name][order], parts[name])
                 permuted[name] = mixed.reshape(-1, len(owners))
-            after = self.process.distributions(self.maps.views(permuted))
+            after = self._distributions(permuted)
             moved = np.abs(after.reshape(-1, *before.shape) - before)
             changes += moved.sum(axis=(1, 2)).tolist()
         total = sum(changes) or 1.0
@@ -216,47 +224,45 @@ class GPModel:
         return {name: change / total for name, change in ranked}
 
     def explain(
-        self, X: Any, classes: NDArray[Any], by: By, views: Any = None, linked: Any = None
+        self, X: Any, classes: NDArray[Any], by: By, parts: Any = None, linked: Any = None
     ) -> Explanation:
         """Split the log-odds of the two most probable classes of every row.
 
         Parameters
         ----------
         X : rows
-            Needed to explain by columns, or without views.
+            Needed to explain by columns, or without parts.
         classes : (C,) array
         by : {"columns", "rows", "blocks"}
-        views : mapping, optional
-            Views of the rows, otherwise of X.
+        parts : mapping, optional
+            Parts of the rows, otherwise of X.
         linked : (q, C) array, optional
             Number of linked nodes by their predicted class.
         """
-        parts = self.maps.parts(X) if views is None else {}
-        views = self.maps.views(parts) if views is None else views
-        scores = self.process.scores(views)
-        shares = apply_factors(softmax(self.process.temperature * scores), self.process.factors)
-        shares = self.with_class_shares(shares, X)
+        parts = self.maps.parts(X) if parts is None else parts
+        scores = self.compiled.at(parts)
+        shares = self.with_class_shares(self.process.distributions(scores), X)
         pair = tuple(np.argsort(-shares, axis=1, kind="stable")[:, :2].T)
         errors: Any = None
         named: Any  # kind, name and value of the contributions to each row
         if by == "rows":
-            baselines, amounts = by_rows(self.process, views, pair)
+            baselines, amounts = by_rows(self.process, self.maps.views(parts), pair)
             labels = classes[self.codes[self.process.index]]
             index = self.labelled[self.process.index].tolist()
             named = repeat([("row", *one) for one in zip(index, labels, strict=True)])
         elif by == "blocks":
-            baselines, amounts = by_blocks(self.process, views, pair)
+            baselines, amounts = by_blocks(self.process, self.maps.views(parts), pair)
             named = repeat([("block", block.name, None) for block in self.process.blocks])
         else:
-            baselines, amounts, errors = by_columns(
-                self.process, self.maps, self.background, parts, pair
-            )
+            baselines, amounts, errors = by_columns(self.compiled, self.background, parts, pair)
             assert self.maps.features is not None
             table = self.maps.features.encoder.match(X, "X")
             columns = [[("column", n, text) for text in table[n].texts()] for n in table.names]
             named = zip(*columns, repeat(("block", "given", None)), strict=False)
         errors = np.zeros_like(amounts) if errors is None else errors
         odds = log_odds(self.process, scores, pair)
+        if by != "columns":  # in double precision, to add up
+            odds = baselines + amounts.sum(axis=1)
         empty = self._without_cells(X, len(shares))  # the class shares are all there is
         rows, first, second = np.flatnonzero(empty), pair[0][empty], pair[1][empty]
         odds[rows] = baselines[rows] = np.log(shares[rows, first] / shares[rows, second])

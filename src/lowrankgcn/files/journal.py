@@ -91,7 +91,8 @@ class Step(NamedTuple):
     @property
     def rows(self) -> list[int]:
         """The rows of all changes and marks."""
-        return list(dict.fromkeys(one[0] for one in (*self.changes, *self.marks)))
+        rows = [row for row, _ in self.changes] + [mark.row for mark in self.marks]
+        return list(dict.fromkeys(rows))
 
 
 @final

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from lowrankgcn._codec import saved
-from lowrankgcn._parallel import chunks, map_chunks
+from lowrankgcn._parallel import chunks
 from lowrankgcn.gp.blocks import Block, Views
 from lowrankgcn.gp.leaves import LeafBlock
 from lowrankgcn.gp.likelihood import CONSTANT, adapt, softmax, targets
@@ -83,45 +83,14 @@ class GaussianProcess:
         """Return the representations of rows, one for each block."""
         return tuple(block.represent(views) for block in self.blocks)
 
-    def scores(self, views: Views, sizes: FloatArray | None = None) -> FloatArray:
-        """Return the scores f(x), shape (q, C).
+    def block_scores(self, views: Views) -> FloatArray:
+        """Return the part of each block in the scores of few rows, shape (B, q, C)."""
+        terms = zip(self.blocks, self.amplitudes, self.readouts, strict=True)
+        return np.array([a * block.scores(block.represent(views), r) for block, a, r in terms])
 
-        Parameters
-        ----------
-        views : mapping from view to (q, d) array
-        sizes : (B,) array, optional
-            The sum of the absolute parts of each block is added to it.
-        """
-        count = len(next(iter(views.values())))
-        result = np.tile(self.constant * self.alpha.sum(axis=0), (count, 1))
-        terms = self.blocks, self.amplitudes, self.readouts
-        # The whole graph is propagated at once, for all rows.
-        whole = {
-            block.name: block.scores(block.represent(views), readout)
-            for block, readout in zip(self.blocks, self.readouts, strict=True)
-            if isinstance(block, PropagatedBlock)
-        }
-
-        def add(start: int, stop: int) -> list[float]:
-            part = {name: rows[start:stop] for name, rows in views.items()}
-            totals = []
-            for block, factor, readout in zip(*terms, strict=True):
-                if block.name in whole:
-                    scores = factor * whole[block.name][start:stop]
-                else:
-                    scores = factor * block.scores(block.represent(part), readout)
-                result[start:stop] += scores
-                totals.append(0.0 if sizes is None else float(np.abs(scores).sum()))
-            return totals
-
-        parts = map_chunks(add, count, _CHUNK)
-        if sizes is not None and parts:
-            sizes += np.sum(parts, axis=0)
-        return result
-
-    def distributions(self, views: Views) -> FloatArray:
-        """Return class distributions, shape (q, C)."""
-        return apply_factors(softmax(self.temperature * self.scores(views)), self.factors)
+    def distributions(self, scores: FloatArray) -> FloatArray:
+        """Return class distributions of rows with these scores, shape (q, C)."""
+        return apply_factors(softmax(self.temperature * scores), self.factors)
 
     def kernel(self, A: Sequence[Any], B: Sequence[Any]) -> FloatArray:
         """Return the covariances of represented rows, shape (p, q)."""

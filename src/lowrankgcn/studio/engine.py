@@ -30,6 +30,8 @@ from lowrankgcn.estimators.gp_fitting import prepare_rows
 from lowrankgcn.estimators.parameters import GPParameters, checked
 from lowrankgcn.estimators.rows import read_rows
 from lowrankgcn.estimators.semi_supervised import draw_seed
+from lowrankgcn.gp.blocks import Views
+from lowrankgcn.gp.compiled import CompiledScores
 from lowrankgcn.gp.likelihood import softmax, targets
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.recipe import SUPERVISED, FewLabels, Prior, size_terms
@@ -105,7 +107,7 @@ class Engine:
         with single_threaded_blas_if_small(self._n):
             self.prepared = prepare_rows(rows, settings, seed, read_all=True)
         sample, outside = self.prepared.sample, self.prepared.outside
-        self._parts = [(sample.index, self.prepared.views.views)]
+        self._parts = [(sample.index, self.prepared.views.parts)]
         if outside is not None:
             self._parts.append((sample.rest, outside))
         # An explanation takes a quarter of a second; a page asks again after every update.
@@ -229,7 +231,7 @@ class Engine:
                 constant=few.constant,
             )
         kept = [k for k, block in enumerate(process.blocks) if block.name not in SUPERVISED]
-        blocks, views = tuple(process.blocks[k] for k in kept), self.prepared.at(index)
+        blocks, views = tuple(process.blocks[k] for k in kept), self._views_at(index)
         return replace(
             process,
             blocks=blocks,
@@ -240,11 +242,16 @@ class Engine:
             factors=np.append(process.factors, np.ones(n_classes))[:n_classes],
         )
 
+    def _views_at(self, index: NDArray[np.intp]) -> Views:
+        return self.prepared.views.maps.views(self.prepared.at(index))
+
     def _multiplied(self, base: Answer, process: GaussianProcess) -> NDArray[np.float32]:
         """Multiply distributions by exp(T f), normalised, for the scores f of a process."""
         result = np.empty((self._n, len(base.classes)), np.float32)
-        for rows, views in self._parts:
-            logs = process.temperature * process.scores(views)
+        maps = self.prepared.views.maps
+        compiled = CompiledScores(process, maps, maps.embeddings)
+        for rows, parts in self._parts:
+            logs = process.temperature * compiled.at(parts)
             if base.distributions is not None:
                 before = np.log(np.maximum(base.distributions[rows], 1e-30))
                 known = before.shape[1]
@@ -265,7 +272,7 @@ class Engine:
         if answer.classifier is None:
             return []
         model = answer.classifier._model
-        process, one = model.process, model.process.represent(self.prepared.at(np.array([row])))
+        process, one = model.process, model.process.represent(self._views_at(np.array([row])))
 
         shared = process.kernel(one, process.labelled)[0] - process.constant
         alike = shared / np.sqrt(process.variances(one) * process.variances(process.labelled))

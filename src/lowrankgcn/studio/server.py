@@ -107,14 +107,14 @@ def make_app(view: View, token: str, port: int) -> Guard:
     def label(body: dict[str, Any]) -> Any:
         if "class" not in body:
             raise ValueError('expected {"rows": [...], "class": name or null}')
-        return {"version": session.label(body.get("rows"), body["class"], body.get("by"))}
+        return {"version": session.label(body.get("rows", ()), body["class"], body.get("by"))}
 
     def changing(change: Callable[..., int], *names: str) -> Callable[[dict[str, Any]], Any]:
         """Return a function that calls a method with the named values of a body."""
         return lambda body: {"version": change(*map(body.get, names), by=body.get("by"))}
 
     def accept(body: dict[str, Any]) -> Any:
-        version, count = session.accept(body.get("above"), body.get("by"))
+        version, count = session.accept(body.get("above", 0.0), body.get("by"))
         return {"version": version, "rows": count}
 
     def sure(query: dict[str, str]) -> Any:
@@ -227,7 +227,7 @@ def root(token: str) -> str:
     """Return the path of all addresses: nobody can guess it, and it does not give the token away.
 
     >>> root("abcdefghijklmnop")
-    '/gHQdT-Ii/'
+    '/elhi-zty/'
     """
     digest = blake2b(token.encode(), digest_size=6, person=b"studio").digest()
     return f"/{urlsafe_b64encode(digest).decode()}/"

@@ -9,13 +9,14 @@ from datetime import UTC, datetime
 from typing import Any, Literal, final
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.files.journal import Change, Journal, Mark, Step
+from lowrankgcn.files.journal import Change, Journal, Mark, Step, What
 from lowrankgcn.studio.engine import Engine
 from lowrankgcn.studio.state import State
 
 _MOST_CLASSES = 1000
 _LONGEST_NAME = 1000
 _LONGEST_NOTE = 10_000
+_REPLACED: tuple[What, ...] = ("skipped", "accepted")  # marks that a label takes back
 _LEAST_SURE = 0.5  # accepted predictions are at least this probable
 
 
@@ -105,7 +106,7 @@ class Session:
         with self._changed:
             state = self.state
             names = [(row, state.name(state.predicted[row])) for row in rows]
-            changes = [(row, name) for row, name in names if name is not None]
+            changes: list[Change] = [(row, name) for row, name in names if name is not None]
             return self._record(self._labelling(changes, by))
 
     def skip(self, rows: Sequence[int], skipped: bool = True, by: str | None = None) -> int:
@@ -205,7 +206,7 @@ class Session:
         state = self.state
         drawn = len(changes) == 1 and changes[0][1] is not None and changes[0][0] in state.audits
         settled = any(row in state.disputed for row, name in changes if name is not None)
-        marks = [Mark(row, what, None) for row, _ in changes for what in ("skipped", "accepted")]  # type: ignore[arg-type]
+        marks = [Mark(row, what, None) for row, _ in changes for what in _REPLACED]
         person = self._person(by)
         return Step(changes, audited=drawn, marks=marks, settled=settled, by=person)
 
@@ -301,10 +302,10 @@ class Session:
                 raise invalid("rows", f"row numbers from 0 to {n - 1}", repr(row))
         return list(dict.fromkeys(rows))
 
-    def _checked_class(self, name: Any) -> str:
-        if name in self.state.classes:
-            return str(name)  # classes of the table have any name
-        name = _checked_name(name)
+    def _checked_class(self, text: str) -> str:
+        if text in self.state.classes:
+            return text  # classes of the table have any name
+        name = _checked_name(text)
         if len({*self.state.classes, name}) > _MOST_CLASSES:
             raise invalid("class", f"at most {_MOST_CLASSES} classes", "one more")
         return name
@@ -348,7 +349,7 @@ def _is_unicode(text: str) -> bool:
 
 def _checked_name(name: Any, what: str = "class") -> str:
     """Return a class name without blanks around it."""
-    text = name.strip() if isinstance(name, str) else ""
+    text: str = name.strip() if isinstance(name, str) else ""
     if not text or len(text) > _LONGEST_NAME or not text.isprintable():
         expected = f"a name of 1 to {_LONGEST_NAME} printable characters, or null"
         raise invalid(what, expected, repr(name)[:100])

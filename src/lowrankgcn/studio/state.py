@@ -243,7 +243,8 @@ class State:
         n = len(self.labels)
         kind, _, name = shown.partition(":")
         if kind == "class" and name in self.classes:
-            return self.predicted == self.classes.index(name)
+            of_class: NDArray[np.bool_] = self.predicted == self.classes.index(name)
+            return of_class
         rows: Iterable[int]
         match shown:
             case "":

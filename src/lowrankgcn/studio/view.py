@@ -28,6 +28,7 @@ from lowrankgcn.files.writing import output_format
 from lowrankgcn.studio.engine import Engine
 from lowrankgcn.studio.layout import has_own_positions, map_positions
 from lowrankgcn.studio.session import Session
+from lowrankgcn.studio.showing import show_columns
 from lowrankgcn.studio.state import State
 
 _SAMPLE = 20  # rows by which a page notices that the table has changed
@@ -78,13 +79,15 @@ class View:
         axes = list(features.names) if points else ["direction 1", "direction 2"]
         self._positions = ThreadPoolExecutor(1).submit(map_positions, features, engine.prepared)
         some = np.linspace(0, self._n - 1, min(self._n, _SAMPLE)).astype(int).tolist()
-        kinds = columns.left_out | columns.used
+        shown = show_columns(self._frame, columns.used, columns.left_out)
+        self._dates = [column["name"] for column in shown.columns if column["show"] == "date"]
         self.description = {
             "name": path.name,
             "sample": "".join(RowMatcher(frame, columns.target).hashes(some)),
             "rows": self._n,
             "target": columns.target,
-            "columns": [{"name": c, "kind": kinds[c]} for c in self._names],
+            "columns": shown.columns,
+            "title": shown.title,
             "space": "own" if points else "embedding",
             "dimensions": len(axes),
             "axes": axes,
@@ -98,12 +101,16 @@ class View:
         return self._positions.result().astype("<f4").tobytes()
 
     def row(self, row: int) -> dict[str, Any]:
-        """Return cells, label and probabilities of a row."""
+        """Return cells, label and probabilities of a row; dates also in ISO 8601."""
         state = self.session.state
         (cells,) = self._texts([self._checked(row)], _LONG)
+        pairs = zip(self._names, cells, strict=True)
+        read = {name: self._features[name].take([row]) for name in self._dates}
         return {
             "row": row,
-            "cells": list(zip(self._names, cells, strict=True)),
+            "cells": [
+                (*pair, *(read[pair[0]].texts() if pair[0] in read else [])) for pair in pairs
+            ],
             "label": state.name(state.labels[row]),
             "probabilities": state.shares(row),
             "note": state.marks["note"].get(row),

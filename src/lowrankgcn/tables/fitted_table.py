@@ -19,7 +19,7 @@ of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -89,6 +89,17 @@ class FittedTable:
     def read(self, frame: Any) -> dict[str, NDArray[Any]]:
         """Compute features and hyperedges of rows.
 
+        Returns
+        -------
+        dict
+            ``standard`` and ``ranks`` of :meth:`expanded`, ``codes`` of :meth:`cells`.
+        """
+        cells = self.cells(frame)
+        return {**self.expanded(cells), "codes": cells["codes"]}
+
+    def cells(self, frame: Any) -> dict[str, NDArray[Any]]:
+        """Read rows as what all features follow from.
+
         Parameters
         ----------
         frame : table of any kind
@@ -97,9 +108,9 @@ class FittedTable:
         Returns
         -------
         dict
-            ``standard``, shape (q, d): standard scores of the numbers, and centred indicators.
-            ``ranks``, shape (q, d): the same with standardised ranks in place of the scores.
             ``codes``, shape (q, p): hyperedges of the cells, see :class:`TableEncoder`.
+            ``numbers`` and ``number_ranks``, shape (q, s): standard scores and standardised ranks
+            of the numeric columns.
 
         Raises
         ------
@@ -107,19 +118,62 @@ class FittedTable:
             If a column is missing, infinite, or of another kind than at fitting.
         """
         table = self.encoder.match(frame, "X")
-        codes = self.encoder.transform(table)
-        standard = np.empty((table.n_rows, len(self.owners)))
-        ranks = np.empty_like(standard)
-        for j, (column, at) in enumerate(zip(self._features, self._offsets, strict=False)):
-            if isinstance(column, Scores):
-                score, rank = column.read(table[column.name])
-                standard[:, at] = np.clip(score, -_FARTHEST, _FARTHEST)
-                ranks[:, at] = rank if len(column.knots) else standard[:, at]
-            elif column is not None:
-                ids = np.arange(*self.encoder.offsets[j : j + 2])
-                indicators = (codes[:, [j]] == ids) - np.array(column.shares)
-                standard[:, at : at + len(ids)] = ranks[:, at : at + len(ids)] = indicators
-        return {"standard": standard, "ranks": ranks, "codes": codes}
+        numbers = np.empty((len(self.scores), table.n_rows))  # columns are written and read whole
+        ranks = np.empty_like(numbers)
+        for k, column in enumerate(self.scores):
+            score, rank = column.read(table[column.name])
+            np.clip(score, -_FARTHEST, _FARTHEST, out=numbers[k])
+            ranks[k] = rank if len(column.knots) else numbers[k]
+        return {
+            "codes": self.encoder.transform(table),
+            "numbers": numbers.T,
+            "number_ranks": ranks.T,
+        }
+
+    def expanded(self, cells: Mapping[str, NDArray[Any]]) -> dict[str, FloatArray]:
+        """Return the features of rows by :meth:`cells`.
+
+        Returns
+        -------
+        dict
+            ``standard``, shape (q, d): standard scores of the numbers, and centred indicators.
+            ``ranks``, shape (q, d): the same with standardised ranks in place of the scores.
+        """
+        codes = cells["codes"]
+        standard = np.empty((len(codes), len(self.owners)))
+        for j, at, shares in self.indicators:
+            ids = np.arange(*self.encoder.offsets[j : j + 2])
+            standard[:, at : at + len(ids)] = (codes[:, [j]] == ids) - shares
+        ranks = standard.copy()
+        standard[:, self.number_places] = cells["numbers"]
+        ranks[:, self.number_places] = cells["number_ranks"]
+        return {"standard": standard, "ranks": ranks}
+
+    def value_places(self, codes: NDArray[Any]) -> NDArray[np.intp]:
+        """Return the position of each cell's value in its column, their number for none, (q, p)."""
+        offsets = np.array(self.encoder.offsets, np.intp)
+        places: NDArray[np.intp] = codes.astype(np.intp, order="F")
+        places -= offsets[:-1]
+        return np.minimum(places, np.diff(offsets), out=places)
+
+    @cached_property
+    def number_places(self) -> NDArray[np.intp]:
+        """Position among the features of every numeric column, shape (s,)."""
+        at = {
+            c.name: k
+            for c, k in zip(self._features, self._offsets, strict=False)
+            if isinstance(c, Scores)
+        }
+        return np.array([at[column.name] for column in self.scores], np.intp)
+
+    @cached_property
+    def indicators(self) -> list[tuple[int, int, FloatArray]]:
+        """Columns of codes with indicators: column, its first feature, and shares of its values."""
+        return [
+            (j, at, np.array(column.shares))
+            for j, (column, at) in enumerate(zip(self._features, self._offsets, strict=False))
+            if isinstance(column, Encoding)
+        ]
 
     @cached_property
     def _features(self) -> list[Scores | Encoding | None]:
@@ -173,8 +227,7 @@ class FittedTable:
         if not by_range and np.quantile(spread, 0.9) > _COMMON_UNIT * np.median(spread):
             return None
         factors = np.ones(len(self.owners))
-        places = [k for k, c in enumerate(self._features) if isinstance(c, Scores)]
-        factors[np.take(self._offsets, places)] = spread / spread.mean()
+        factors[self.number_places] = spread / spread.mean()
         return factors
 
 

@@ -21,6 +21,17 @@ export function refill(box, ...children) {
   if (focused >= 0) box.querySelectorAll("button")[focused]?.focus({ preventScroll: true });
 }
 
+/** Return a button that shows further items, null if there are none. */
+export function more(items, open, what) {
+  if (!items.length) return null;
+  const button = make("button", { type: "button", className: "quiet" }, `${whole(items.length)} ${what}`);
+  button.addEventListener("click", () => {
+    open();
+    button.remove();
+  });
+  return button;
+}
+
 const SHOWN = 240;
 
 /** Show foreign text: isolated from the text around it, shortened to `length` characters. */
@@ -38,8 +49,8 @@ export function shorten(text, length) {
 export const whole = number => number.toLocaleString("en").replaceAll(",", "\u202f");
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}\u202f%`;
 
-// A click needs the same element under the pointer from press to release: what changes in between waits, at most a second.
-const LONGEST = 1000;
+// A click needs the same element under the pointer from press to release: what changes in between waits, at most five seconds.
+const LONGEST = 5000; // milliseconds
 const delayed = new Map();
 let pressed = 0; // timer of the end of a press
 

@@ -90,7 +90,10 @@ export function connectHead() {
     write(what);
   });
   document.addEventListener("click", event => {
-    for (const menu of document.querySelectorAll(".menu")) if (!menu.contains(event.target) || event.target.closest(".menu button")) menu.open = false;
+    for (const menu of document.querySelectorAll(".menu[open]")) {
+      const chosen = event.target.closest("#write button, #more button");
+      if (!menu.contains(event.target) || chosen) menu.open = false;
+    }
   });
   store.on("table", () => {
     const { name, target } = store.table;

@@ -57,7 +57,7 @@ function clear() {
 
 export function connectKeys() {
   document.addEventListener("keydown", event => {
-    const typing = event.target.matches("input, textarea, select");
+    const typing = event.target.matches("input:not([type=checkbox]), textarea, select");
     if (typing && event.key === "Escape") {
       event.target.blur();
       return clear();
