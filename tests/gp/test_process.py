@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -196,3 +197,44 @@ def test_the_process_has_the_constant_of_its_labels() -> None:
     np.testing.assert_allclose(G @ fitted.process.alpha, targets(classes, N_CLASSES), atol=1e-9)
     scores = exact_scores(fitted.process, known)
     np.testing.assert_allclose(scores, (G - np.eye(N_CLASSES)) @ fitted.process.alpha, atol=1e-9)
+
+
+class TestWeights:
+    """A row of weight w is w rows."""
+
+    weights = np.where(np.arange(M) % 4 == 0, 3.0, 1.0)
+
+    def solved(self, rows: np.ndarray, weights: np.ndarray, inducing: bool) -> FittedProcess:
+        """Solve for given labelled rows with the amplitudes of an ordinary fit."""
+        process, known = fit().process, labelled()
+        chosen = {name: part[rows] for name, part in known.items()}
+        blocks = tuple(block.represent(chosen) for block in process.blocks)
+        process = dataclasses.replace(process, labelled=blocks, index=np.arange(len(rows)))
+        solve = module._solve_inducing if inducing else module._solve_exactly
+        Y = targets(CLASSES[rows], N_CLASSES)
+        return solve(process, Y, weights, np.random.default_rng(0))
+
+    @pytest.mark.parametrize("inducing", [False, True])
+    def test_scores_are_those_of_repeated_rows(self, inducing: bool) -> None:
+        repeated = np.repeat(np.arange(M), self.weights.astype(int))
+        weighted = self.solved(np.arange(M), self.weights, inducing).process
+        expected = self.solved(repeated, np.ones(len(repeated)), False).process
+        weighted, expected = (exact_scores(one, views()) for one in (weighted, expected))
+        assert np.allclose(weighted, expected, atol=1e-4 if inducing else 1e-8)
+
+    @pytest.mark.parametrize("inducing", [False, True])
+    def test_leave_one_out_leaves_out_all_of_a_row(self, inducing: bool) -> None:
+        held_out = self.solved(np.arange(M), self.weights, inducing).held_out
+        for row in (0, 5, 8):
+            others = np.delete(np.arange(M), row)
+            fitted = self.solved(others, self.weights[others], False)
+            expected = exact_scores(fitted.process, labelled())
+            assert np.allclose(held_out[row], expected[row], atol=1e-3 if inducing else 1e-8)
+
+    def test_equal_weights_change_nothing_only_if_they_are_one(self) -> None:
+        def scores(weights: Any) -> np.ndarray:
+            arguments: Any = labelled(), CLASSES, N_CLASSES, some_blocks(True), 0.9, Prior.load()
+            return exact_scores(fit_process(*arguments, 0, weights=weights).process, views())
+
+        assert np.allclose(scores(np.ones(M)), scores(None), atol=1e-12)
+        assert not np.allclose(scores(np.full(M, 9.0)), scores(None), atol=0.05)

@@ -85,7 +85,13 @@ def reviews(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
 
 def select(page: Page, row: int) -> None:
     """Select a row of the table and wait until the panel has all of it."""
-    page.run(f"document.querySelector('.line[data-row=\"{row}\"]').click()")
+    line, grid = (
+        f"document.querySelector('.line[data-row=\"{row}\"]')",
+        "document.getElementById('grid')",
+    )
+    page.run(f"{grid}.scrollTop = {row} * document.querySelector('.line').offsetHeight")
+    page.wait(line)
+    page.run(f"{line}.click()")
     panel = "document.getElementById('row')"
     page.wait(f"{panel}.dataset.row === '{row}' && {panel}.ariaBusy === 'false'")
 
@@ -133,9 +139,9 @@ def test_table_shows_two_lines_and_its_columns_are_resized_and_hidden(
     page.go(reviews.address)
     column = "#head [data-column='1']"
     shown = "[...document.querySelectorAll('#head [data-column]')].map(e => +e.dataset.column)"
-    page.wait(f"({shown}).includes(2) && document.querySelector('.line .text')")
-    lines = "parseFloat(getComputedStyle(document.querySelector('.line .text')).lineHeight)"
-    assert page.box(".line .text")[3] == pytest.approx(2 * page.run(lines), abs=1)
+    page.wait(f"({shown}).includes(2) && document.querySelector('.line .is-text')")
+    lines = "parseFloat(getComputedStyle(document.querySelector('.line .is-text')).lineHeight)"
+    assert page.box(".line .is-text")[3] == pytest.approx(2 * page.run(lines), abs=1)
     assert page.box(".line:nth-child(2)")[1] - page.box(".line")[1] == 48
     left, top, before, _ = page.box(column)
     x, y = left + before - 3, top + 10

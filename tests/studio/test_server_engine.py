@@ -181,7 +181,7 @@ def test_explanations_follow_the_class_shown() -> None:
         assert told is not None
         against, reasons = told
         order = np.argsort(-answer.distributions[row])
-        assert against != answer.classes[order[0]] and len(reasons) == 3
+        assert against != answer.classes[order[0]] and len(reasons) == len(FRAME.columns)
         near = engine.neighbours(answer, row)
         assert len(near) == 5 and row not in [other for other, _ in near]
         assert [value for _, value in near] == sorted([value for _, value in near], reverse=True)

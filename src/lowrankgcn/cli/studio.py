@@ -14,8 +14,8 @@ import typer
 
 from lowrankgcn._format import plural
 from lowrankgcn.cli import terminal
-from lowrankgcn.cli.classify import save_model, write_report
 from lowrankgcn.cli.options import GRAPHS, TABLES, Arguments, command
+from lowrankgcn.cli.results import save_model, write_report
 
 if TYPE_CHECKING:
     from lowrankgcn.cli.labelled_table import LabelledTable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @command(
-    f"context table target classes annotator blind {TABLES} port browser graph {GRAPHS} "
+    f"context table target classes annotator blind {TABLES} image port browser graph {GRAPHS} "
     "safe_csv seed"
 )
 def studio(args: Arguments) -> None:
@@ -66,7 +66,7 @@ def studio(args: Arguments) -> None:
     with run.progress("loading"), terminal.one_line_errors():
         from lowrankgcn.files.journal import Journal
         from lowrankgcn.studio import server
-        from lowrankgcn.studio.engine import Engine
+        from lowrankgcn.studio.later import Later
         from lowrankgcn.studio.session import Session
         from lowrankgcn.studio.view import View
 
@@ -76,9 +76,15 @@ def studio(args: Arguments) -> None:
         journal.read()  # a wrong line need not wait for the graphs
     terminal.check_outputs({"the journal": place}, terminal.inputs([table]))
     warnings.simplefilter("ignore", UserWarning)  # of graphs; the page shows what matters
-    with run.progress("fitting"), terminal.one_line_errors():
-        settings = {"graph": args.graph, "random_state": args.seed, **data.graph_option}
-        engine = Engine(data.rows, settings)
+    settings = {"graph": args.graph, "random_state": args.seed, **data.graph_option}
+
+    def prepare() -> Any:
+        from lowrankgcn.studio.engine import Engine  # its libraries take a second
+
+        return Engine(data.rows, settings)
+
+    with run.progress("opening"), terminal.one_line_errors():
+        engine: Any = Later(prepare)
         session = Session(
             data.labels.tolist(),
             journal,
@@ -88,9 +94,9 @@ def studio(args: Arguments) -> None:
             blind=args.blind,
             disputed={} if data.agreement is None else data.agreement.disputed,
         )
-        command_line = terminal.command_line(args.context, "port", "browser")
+        command_line = terminal.command_line(args.context, "image", "port", "browser")
         writing = partial(_write, data, command_line, args.safe_csv, person)
-        view = View(table, data, session, engine, writing, rubric)
+        view = View(table, data, session, engine, writing, args.image, rubric)
         listener = server.listen(args.port)
     port = listener.getsockname()[1]
     app = server.make_app(view, token, port)
@@ -101,7 +107,10 @@ def studio(args: Arguments) -> None:
     typer.echo(f"{table.name}: {count}, labels in {place.name}\n{address}\nCtrl-C ends the studio")
     if args.browser:
         webbrowser.open(address)
-    server.serve(app, listener)
+    server.serve(app, listener, engine.future)
+    if engine.future.done():
+        with terminal.one_line_errors():
+            engine.future.result()
 
 
 def _person(name: str | None) -> str | None:
@@ -133,7 +142,7 @@ def _write(
         if what == "labels":
             write_table(with_marks(frame, state.marks, state.names()), out, data.table, safe=safe)
         elif what == "table":
-            predictions = labelled.predictions(classifier)
+            predictions = labelled.predictions(classifier, audit=True)
             write_table(predictions.added_to(frame)[0], out, data.table, safe=safe)
         elif what == "label-studio":
             _write_tasks(labelled, state, person, out)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, final
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from lowrankgcn._format import plural, rounded_percent
+from lowrankgcn.estimators.explanation import block_words
 from lowrankgcn.operators import FloatArray
 
 _DOUBTFUL = 0.75  # leave-one-out probability of another class
@@ -177,7 +177,7 @@ class Evidence:
     def doubtful(self) -> list[tuple[int, int]]:
         """Labelled rows that clearly look like another class, and that class; clearest first."""
         other = self.predicted
-        sure = (other == self.codes) | ~self._scored[self.codes]
+        sure = (other == self.codes) | ~self.has_scores[self.codes]
         doubt = np.where(sure, 0.0, self.distributions.max(axis=1))
         order = np.argsort(-doubt, kind="stable")
         return [(int(k), int(other[k])) for k in order if doubt[k] > _DOUBTFUL]
@@ -193,20 +193,20 @@ class Evidence:
         totals = {"recall": labelled, "precision": predicted, "f1": (labelled + predicted) / 2}
         scores = {}
         for score, total in totals.items():
-            total = np.where(self._scored, total, 0)
+            total = np.where(self.has_scores, total, 0)
             pairs = zip(counts.diagonal().tolist(), total.tolist(), strict=True)
             scores[score] = [hits / n if n else None for hits, n in pairs]
         return scores
 
     @property
-    def _scored(self) -> NDArray[np.bool_]:
-        """Which classes have scores."""
+    def has_scores(self) -> NDArray[np.bool_]:
+        """Which classes have scores: those with at least two labels, if anything is known."""
         return self.is_known & (self.class_counts >= _LEAST_LABELS)
 
     @property
     def n_scored(self) -> int:
-        """Number of classes that have scores: those with at least two labels."""
-        return int(self._scored.sum())
+        """Number of classes that have scores."""
+        return int(self.has_scores.sum())
 
     @property
     def recall_intervals(self) -> list[tuple[float, float] | None]:
@@ -292,10 +292,10 @@ class Evidence:
 
     @property
     def kinds(self) -> dict[str, float]:
-        """Shares of the kinds of blocks, the largest first."""
+        """What the predictions depend on, in words, with shares; the largest first."""
         shares: dict[str, float] = {}
         for name, share in self.block_shares.items():
-            kind = re.sub(r"^weighted-|-(ranks|inverse|\d+)$", "", name).replace("-", " ")
+            kind = block_words(name)
             shares[kind] = shares.get(kind, 0.0) + share
         return dict(sorted(shares.items(), key=lambda pair: -pair[1]))
 

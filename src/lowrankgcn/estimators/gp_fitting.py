@@ -107,8 +107,9 @@ def prepare_rows(
     sample = Sample.draw(rows, settings.graph, always, settings.fit_rows, seed)
     graph, data, fitted_only = settings.graph, sample.data, ""
     options: Any = {"rank": settings.rank, "tol": settings.tol, "random_state": seed}
-    if rows.kind == "nodes" and isinstance(graph, Graph):
-        views = FittedViews.fit(data, graphs=(), given=graph, **options)
+    if rows.kind in ("nodes", "sparse"):
+        given = graph if isinstance(graph, Graph) else None
+        views = FittedViews.fit(data, graphs=(), given=given, **options)
     elif rows.kind != "table":
         make: Any = {"affinities": AdjacencyGraph, "incidence": Hypergraph}.get(rows.kind)
         views = FittedViews.fit(None, given=data if make is None else make(data), **options)
@@ -155,14 +156,14 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, A
             prior=Prior.load("graph_prior" if wide else "prior"),
             random_state=prepared.seed,
             graph_trust=trust,
+            weights=labels.weights,
         )
     times.append(time.perf_counter())
     report_progress("predicting")
     compiled = CompiledScores(process, views.maps, views.maps.embeddings)
     plain = softmax(process.temperature * compiled.at(views.parts))
     unlabelled = np.isin(sample.index, labels.index, invert=True)
-    class_shares = prepared.settings.class_shares
-    factors = _share_factors(class_shares, plain[unlabelled], labels, process.constant)
+    factors = _share_factors(prepared.settings, plain[unlabelled], labels, process.constant)
     process, distributions = replace(process, factors=factors), apply_factors(plain, factors)
     sizes = np.abs(process.block_scores(_some(views.views))).sum(axis=(1, 2))
     shares = (sizes / (sizes.sum() or 1.0)).tolist()
@@ -211,7 +212,13 @@ def _blocks(
     features = prepared.views.maps.features
     if features is not None and features.used:
         more, loss = supervised_blocks(
-            rows, labelled, labels.codes, features.owners, random_state=prepared.seed, wanted=wanted
+            rows,
+            labelled,
+            labels.codes,
+            features.owners,
+            random_state=prepared.seed,
+            wanted=wanted,
+            weights=labels.weights,
         )
         blocks += more
     if not blocks:
@@ -221,21 +228,30 @@ def _blocks(
 
 def _background(prepared: PreparedRows, distributions: FloatArray) -> dict[str, FloatArray]:
     """Return rows that represent the table, sorted by predicted class and probability."""
-    if prepared.views.maps.features is None or prepared.views.maps.nodes is not None:
+    if prepared.views.maps.features is None:
         return {}
     order = np.lexsort((distributions.max(axis=1), distributions.argmax(axis=1)))
     places = (np.arange(_BACKGROUND) + 0.5) * len(order) / _BACKGROUND
     chosen = order[np.unique(places.astype(np.intp))]
-    return prepared.views.maps.parts(prepared.sample.data.take(chosen))
+    if prepared.views.maps.nodes is None:
+        return prepared.views.maps.parts(prepared.sample.data.take(chosen))
+    parts = prepared.views.parts  # without those of propagated features
+    return {name: parts[name][chosen] for name in prepared.views.maps.owners}
 
 
 def _share_factors(
-    class_shares: Any, distributions: FloatArray, labels: Labels, constant: float
+    settings: GPParameters, distributions: FloatArray, labels: Labels, constant: float
 ) -> FloatArray:
     """Return the factors of the class shares, given the distributions of unlabelled rows."""
-    classes = labels.classes.tolist()
+    classes, class_shares = labels.classes.tolist(), settings.class_shares
     counts = np.bincount(labels.codes, minlength=len(classes))
-    if class_shares == "equal":
+    if isinstance(settings.class_weight, Mapping):
+        for name in settings.class_weight:
+            if name not in classes:
+                raise invalid("class_weight", f"weights of the classes {classes}", repr(name))
+        pairs = zip(classes, counts.tolist(), strict=True)
+        class_shares = {name: n * settings.class_weight.get(name, 1.0) for name, n in pairs}
+    elif class_shares == "equal" or settings.class_weight == "balanced":
         class_shares = dict.fromkeys(classes, 1.0)
     if isinstance(class_shares, Mapping):
         if set(class_shares) != set(classes):

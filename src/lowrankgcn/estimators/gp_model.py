@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
 from typing import Annotated, Any, final
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from lowrankgcn._codec import saved
 from lowrankgcn._format import plural
 from lowrankgcn._parallel import chunks
-from lowrankgcn._validation import invalid, positive_float
-from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
+from lowrankgcn._validation import positive_float
+from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation, Nearest
 from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.exceptions import ColumnWarning, warn_caller
-from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows, log_odds
-from lowrankgcn.gp.blocks import LinearBlock
+from lowrankgcn.gp.attribution import by_blocks, by_columns, by_features, by_rows, log_odds
+from lowrankgcn.gp.blocks import LinearBlock, RadialBlock
 from lowrankgcn.gp.compiled import CompiledScores
 from lowrankgcn.gp.conformal import Novelty, conformal_limit, prediction_sets
 from lowrankgcn.gp.graph_filters import PROPAGATIONS
@@ -29,6 +31,7 @@ from lowrankgcn.gp.views import RowViews
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
 
+_NEAREST = 3  # labelled rows shown for a vector
 _CHUNK = 8192  # rows read at a time
 _GRID = 101  # eigenvalues at which filters of propagated features are shown
 _CELLS = 1_000_000  # of permuted rows that are classified together
@@ -134,10 +137,8 @@ class GPModel:
         self, function: Callable[[Any], FloatArray], X: Any, edges: Any = None
     ) -> FloatArray:
         """Apply a function to the parts of new rows in chunks; new nodes are read together."""
-        if self.maps.nodes is not None:
+        if self.maps.nodes is not None or edges is not None:
             return function(self.maps.parts(X, edges))
-        if edges is not None:
-            raise invalid("edges", "None, because no features were fitted on a graph", "edges")
         return map_rows(lambda rows: function(self.maps.parts(rows)), X, _CHUNK)
 
     def _without_cells(self, X: Any, count: int) -> NDArray[np.bool_]:
@@ -198,24 +199,39 @@ class GPModel:
             filters[name] = LearnedFilter(name, embedding.eigenvalues, np.sqrt(squares))
         return filters | learned_filters(self.block_shares)
 
+    def node_importance(self, parts: Any, names: Any) -> dict[Any, float]:
+        """Return the mean size of the contributions of columns to these rows, in total one."""
+        pair = most_probable(self.process.distributions(self.compiled.at(parts)))
+        amounts = by_features(self.compiled, self.background, parts, pair)[1]
+        sizes = np.abs(amounts[:, : len(names)]).mean(axis=0)
+        total = float(sizes.sum()) or 1.0
+        order = np.argsort(-sizes, kind="stable").tolist()
+        return {names[k]: float(sizes[k]) / total for k in order}
+
     def column_importance(self, X: Any, random_state: int) -> dict[Any, float]:
-        """Return the mean change of distributions if a column is permuted, in total one."""
+        """Return the mean change of distributions if a column is permuted, in total one.
+
+        Without rows X, these are the rows of `background`.
+        """
         assert self.maps.features is not None
         names = self.maps.features.used
         generator = np.random.default_rng(random_state)
         wanted = np.clip(_PERMUTED_CELLS // max(1, len(names)), _FEWEST_PERMUTED, _MOST_PERMUTED)
-        count = min(int(wanted), len(X))
-        chosen = np.sort(generator.choice(len(X), count, replace=False))
+        if X is None:
+            parts = self.background
+        else:
+            count = min(int(wanted), len(X))
+            parts = self.maps.parts(X.take(np.sort(generator.choice(len(X), count, replace=False))))
+        count = len(next(iter(parts.values())))
         order = generator.permutation(count)
-        parts = self.maps.parts(X.take(chosen))
         before = self._distributions(parts)
         changes: list[float] = []
-        for start, stop in chunks(len(names), max(1, _CELLS // (count * X.shape[1]))):
+        for start, stop in chunks(len(names), max(1, _CELLS // max(1, count * len(names)))):
             permuted = {}  # classified together, each with one permuted column
             for name, owners in self.maps.owners.items():
                 of_column = owners == np.arange(start, stop)[:, None, None]
                 mixed = np.where(of_column, parts[name][order], parts[name])
-                permuted[name] = mixed.reshape(-1, len(owners))
+                permuted[name] = mixed.reshape((stop - start) * count, len(owners))
             after = self._distributions(permuted)
             moved = np.abs(after.reshape(-1, *before.shape) - before)
             changes += moved.sum(axis=(1, 2)).tolist()
@@ -223,26 +239,51 @@ class GPModel:
         ranked = sorted(zip(names, changes, strict=True), key=lambda pair: -pair[1])
         return {name: change / total for name, change in ranked}
 
+    def _nearest(self, standard: FloatArray, classes: NDArray[Any]) -> dict[Any, list[Any]]:
+        """Return the nearest labelled rows by column of vectors, for each row as a Nearest."""
+        features = self.maps.features
+        blocks = zip(self.process.blocks, self.process.labelled, strict=True)
+        known = [rows / b.weights for b, rows in blocks if isinstance(b, RadialBlock)]
+        if features is None or not features.vectors or not known:
+            return {}
+        index, near = self.labelled[self.process.index], {}
+        labels = classes[self.codes[self.process.index]]
+        for vector in features.vectors:
+            entries = features.owners == features.used.index(vector.name)
+            distances = cdist(standard[:, entries], known[0][:, entries])
+            order = np.argsort(distances, axis=1, kind="stable")[:, :_NEAREST]
+            near[vector.name] = [
+                Nearest(tuple(index[rows].tolist()), tuple(labels[rows].tolist())) for rows in order
+            ]
+        return near
+
     def explain(
-        self, X: Any, classes: NDArray[Any], by: By, parts: Any = None, linked: Any = None
+        self,
+        X: Any,
+        classes: NDArray[Any],
+        by: By,
+        parts: Any = None,
+        linked: Any = None,
+        names: Any = (),
     ) -> Explanation:
         """Split the log-odds of the two most probable classes of every row.
 
         Parameters
         ----------
         X : rows
-            Needed to explain by columns, or without parts.
         classes : (C,) array
         by : {"columns", "rows", "blocks"}
         parts : mapping, optional
             Parts of the rows, otherwise of X.
         linked : (q, C) array, optional
             Number of linked nodes by their predicted class.
+        names : sequence
+            Of the columns of wide features.
         """
         parts = self.maps.parts(X) if parts is None else parts
         scores = self.compiled.at(parts)
         shares = self.with_class_shares(self.process.distributions(scores), X)
-        pair = tuple(np.argsort(-shares, axis=1, kind="stable")[:, :2].T)
+        pair = most_probable(shares)
         errors: Any = None
         named: Any  # kind, name and value of the contributions to each row
         if by == "rows":
@@ -254,11 +295,19 @@ class GPModel:
             baselines, amounts = by_blocks(self.process, self.maps.views(parts), pair)
             named = repeat([("block", block.name, None) for block in self.process.blocks])
         else:
-            baselines, amounts, errors = by_columns(self.compiled, self.background, parts, pair)
-            assert self.maps.features is not None
-            table = self.maps.features.encoder.match(X, "X")
-            columns = [[("column", n, text) for text in table[n].texts()] for n in table.names]
-            named = zip(*columns, repeat(("block", "given", None)), strict=False)
+            split = by_columns if self.maps.nodes is None else by_features
+            baselines, amounts, errors = split(self.compiled, self.background, parts, pair)
+            if self.maps.features is None:
+                named = _named_words(X, names, amounts)
+            else:
+                table = self.maps.features.match(X.toarray() if sp.issparse(X) else X)
+                near = self._nearest(self.maps.views(parts)["standard"], classes)
+                texts = {
+                    name: near[name] if name in near else table[name].texts()
+                    for name in table.names
+                }
+                columns = [[("column", name, text) for text in texts[name]] for name in table.names]
+                named = zip(*columns, repeat(("block", "given", None)), strict=False)
         errors = np.zeros_like(amounts) if errors is None else errors
         odds = log_odds(self.process, scores, pair)
         if by != "columns":  # in double precision, to add up
@@ -287,3 +336,17 @@ class GPModel:
             )
             explained.append(row)
         return Explanation(tuple(explained), by)
+
+
+def _named_words(X: Any, names: Any, amounts: FloatArray) -> Iterator[Any]:
+    """Yield kind, name and value of the columns that contribute to each row, by position."""
+    X = X if sp.issparse(X) or isinstance(X, np.ndarray) else Table.read(X, "X").as_matrix()
+    for i, row in enumerate(amounts):
+        cells = X[[i]].toarray()[0] if sp.issparse(X) else X[i]
+        yield {k: ("column", names[k], f"{cells[k]:g}") for k in np.flatnonzero(row).tolist()}
+
+
+def most_probable(distributions: FloatArray) -> tuple[Any, Any]:
+    """Return the two most probable classes of each row, the first one first."""
+    first, second = np.argsort(-distributions, axis=1, kind="stable")[:, :2].T
+    return first, second

@@ -83,6 +83,7 @@ class LeafBlock(Block):
         *,
         n_trees: int,
         random_state: int = 0,
+        weights: FloatArray | None = None,
     ) -> tuple[LeafBlock, FloatArray]:
         """Fit trees to labelled rows.
 
@@ -93,6 +94,8 @@ class LeafBlock(Block):
         classes : (m,) int array
         n_trees : int
         random_state : int
+        weights : (m,) array, optional
+            Weights of the rows in every tree.
 
         Returns
         -------
@@ -109,6 +112,7 @@ class LeafBlock(Block):
         draws = generator.integers(m, size=(n_trees, m))
         counts = np.stack([np.bincount(draw, minlength=m) for draw in draws])
         seeds = generator.integers(2**31 - 1, size=n_trees)
+        of_rows = np.ones(m) if weights is None else weights
         trees = []
         votes = np.zeros((m, n_classes))
         for drawn, seed in zip(counts, seeds.tolist(), strict=True):
@@ -117,7 +121,7 @@ class LeafBlock(Block):
             options = config_context(skip_parameter_validation=True, assume_finite=True)
             with options, warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "The number of unique classes")  # few labels
-                model.fit(rows, classes, sample_weight=drawn.astype(np.float64), check_input=False)
+                model.fit(rows, classes, sample_weight=drawn * of_rows, check_input=False)
             trees.append(model.tree_)
             free = drawn == 0
             votes[free] += model.tree_.predict(rows[free])[:, :n_classes]

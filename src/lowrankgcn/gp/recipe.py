@@ -4,7 +4,7 @@
 ``linear``, ``radial``    kernels of the standard scores; with ``-ranks`` those of the ranks
 ``…-6``, ``-20``, ``-60`` flat filters: the first eigenvectors of a graph
 ``…-inverse``             the filter 0.01/(λ + 0.01) on all eigenvectors
-``ego`` … ``near``        features that are propagated on a given graph (:mod:`.propagation`)
+``ego`` … ``near``        features that are propagated on a given graph (:mod:`.graph_filters`)
 ``weighted-…``            kernels of the ranks, columns weighted by differences of classes
 ``random-forest``         leaves of a forest fitted to the labelled rows
 ========================= ==================================================================
@@ -130,6 +130,7 @@ def supervised_blocks(
     *,
     random_state: int,
     wanted: tuple[str, ...] = BLOCK_NAMES,
+    weights: FloatArray | None = None,
 ) -> tuple[list[Block], float | None]:
     """Return the blocks that depend on the classes, and the out-of-bag loss of the forest.
 
@@ -141,15 +142,17 @@ def supervised_blocks(
         Column of every feature.
     random_state : int
     wanted : tuple of str
+    weights : (m,) array, optional
+        Weights of the labelled rows in the forest.
     """
     blocks: list[Block] = []
     ranks, known = views["ranks"], views["ranks"][labelled]
-    weights = np.sqrt(column_weights(known, classes, owners) + _LEAST_WEIGHT)[owners]
+    scales = np.sqrt(column_weights(known, classes, owners) + _LEAST_WEIGHT)[owners]
     if "weighted-linear" in wanted:
-        blocks.append(LinearBlock.fit("weighted-linear", "ranks", ranks, weights))
+        blocks.append(LinearBlock.fit("weighted-linear", "ranks", ranks, scales))
     if "weighted-radial" in wanted:
         blocks.append(
-            RadialBlock.fit("weighted-radial", "ranks", known, _WEIGHTED_SHARPNESS, weights)
+            RadialBlock.fit("weighted-radial", "ranks", known, _WEIGHTED_SHARPNESS, scales)
         )
     loss = None
     if "random-forest" in wanted:
@@ -160,6 +163,7 @@ def supervised_blocks(
             classes,
             n_trees=_TREES,
             random_state=random_state,
+            weights=weights,
         )
         blocks.append(forest)
         careful = 0.9 * out_of_bag + 0.1 / out_of_bag.shape[1]

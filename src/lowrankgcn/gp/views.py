@@ -8,7 +8,8 @@
 ``gaussian``        spectral coordinates on a Gaussian graph of the ranks
 ``hypergraph``      spectral coordinates on the hypergraph of values and bins
 ``given``           spectral coordinates on a graph, an incidence matrix or weights
-``ego`` … ``near``  features that are propagated on a given graph (:mod:`.propagation`)
+``ego`` … ``near``  features that are propagated on a given graph or, if they are sparse, on their
+                    nearest neighbours (:mod:`.node_graph`)
 =================== ==========================================================================
 
 >>> import numpy as np
@@ -69,7 +70,7 @@ class RowViews:
         None for rows that only a given graph reads, and for wide features of nodes.
     embeddings : dict from view to Embedding
     nodes : NodeGraph or None
-        A given graph on which features are propagated.
+        Wide sparse features, or a given graph on which features are propagated.
     """
 
     features: FittedTable | None
@@ -94,9 +95,13 @@ class RowViews:
         """
         parts: dict[str, Any] = {}
         given, extended = self.embeddings.get("given"), None
-        if self.nodes is not None:
+        if self.nodes is not None and self.nodes.has_edges:
             n, extended = self.nodes.n_nodes, self.nodes.with_nodes(X, edges)
             parts = node_views(extended, n)
+        elif edges is not None:
+            raise invalid("edges", "None, because no features were fitted on a graph", "edges")
+        elif self.nodes is not None:
+            return dict(self.nodes.new_rows(X))
         if self.features is not None:
             X = Table.read(X.toarray() if sp.issparse(X) else X, "X")
             parts |= self.features.cells(X)
@@ -203,11 +208,13 @@ class FittedViews:
         views: dict[str, Any] = {}
         built: dict[str, tuple[Graph, int, Any]] = {}
         nodes: NodeGraph | None = None
-        if X is not None and given is not None and carries_features(given):
-            report_progress("features of the nodes")
+        sparse = sp.issparse(X) and given is None
+        if X is not None and (sparse or (given is not None and carries_features(given))):
+            report_progress("features of the rows")
             nodes = NodeGraph.fit(given, X, random_state)
             if nodes.reader.table is None:
-                return cls(RowViews(None, {}, nodes), node_views(nodes), {"given": given}, {})
+                fitted: dict[str, Graph] = {} if given is None else {"given": given}
+                return cls(RowViews(None, {}, nodes), node_views(nodes), fitted, {})
             X = X.toarray() if sp.issparse(X) else X
         if X is not None:
             table = Table.read(X, "X")
@@ -218,6 +225,8 @@ class FittedViews:
             parts = features.cells(table)
             views = features.expanded(parts) | {"codes": parts["codes"]}
             for name in graphs if features.used else ():
+                if name == "hypergraph" and not features.encoder.n_hyperedges:
+                    continue  # vectors have none
                 built[name] = _build(name, views, features, rank, random_state)
         if given is not None and (nodes is None or nodes.n_nodes <= _SPECTRAL_NODES):
             built["given"] = given, rank, None
@@ -241,12 +250,8 @@ class FittedViews:
 
 
 def node_views(nodes: NodeGraph, first: int = 0) -> dict[str, Any]:
-    """Return the propagated features of the nodes from `first` on.
-
-    Without nearest neighbours, ``near`` is the same as ``ego`` and is left out.
-    """
-    names = [name for name in PROPAGATIONS if name != "near" or nodes.near.nnz]
-    return {name: nodes.rows(name)[first:] for name in names}
+    """Return the propagated features of the nodes from `first` on."""
+    return {name: nodes.rows(name)[first:] for name in PROPAGATIONS if name in nodes.centres}
 
 
 def _source(name: str, parts: Mapping[str, NDArray[Any]], features: FittedTable) -> NDArray[Any]:

@@ -92,9 +92,15 @@ class NeighbourSearch:
 
     @classmethod
     def tuned(
-        cls, points: FloatArray, count: int, *, seed: int, most_exact: int | None = None
+        cls,
+        points: FloatArray,
+        count: int,
+        *,
+        seed: int,
+        most_exact: int | None = None,
+        least_recall: float = _LEAST_RECALL,
     ) -> tuple[NeighbourSearch, float]:
-        """Return a search that finds at least 0.9 of the neighbours, and the share it finds.
+        """Return a search that finds most of the neighbours, at least 0.9, and the share it finds.
 
         The share is measured for 200 of the points, and it is 1 for an exact search, as of up to
         `most_exact` points, 20,000 by default.
@@ -112,7 +118,7 @@ class NeighbourSearch:
             distances, _ = search.query(points[sample], sample)
             # Neighbours at the same distance are equally good.
             recall = float(np.mean(distances <= farthest * (1 + 1e-9)))
-            if recall >= _LEAST_RECALL:
+            if recall >= least_recall:
                 return search, recall
             search.probes += search.probes // 3
         return exact, 1.0

@@ -8,7 +8,9 @@ classified anew after each label.
 ``layout``       positions of the rows on the map
 ``state``        labels, marks and predictions at one moment
 ``session``      changes with undo, their journal, threads that compute predictions
-``showing``      how columns are shown: title, text, link, date, number, category
+``pictures``     pictures in files, in bytes and as pixels in columns
+``showing``      how columns are shown: title, text, link, picture, date, number, category
+``wording``      reasons in words
 ``view``         what the page shows: cells, search and order of rows, reasons
 ``server``       HTTP interface, access control, events
 ================ ===============================================================================

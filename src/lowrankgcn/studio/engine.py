@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, final
 
@@ -25,6 +25,7 @@ from scipy.linalg import cho_factor, cho_solve
 from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn.estimators.class_labels import read_labels
 from lowrankgcn.estimators.evidence import share_interval
+from lowrankgcn.estimators.explanation import Contribution
 from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.estimators.gp_fitting import prepare_rows
 from lowrankgcn.estimators.parameters import GPParameters, checked
@@ -37,53 +38,17 @@ from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.recipe import SUPERVISED, FewLabels, Prior, size_terms
 from lowrankgcn.gp.suggestion import TRUSTED_LABELS, first_of_views, unfitted_process
 from lowrankgcn.graphs import Graph
+from lowrankgcn.studio.answer import Answer
 from lowrankgcn.tables import Table
 
 # Conventions: what the page has space for, and what can be updated while a user waits.
 _SUGGESTED = 10
 _MOST_LABELS = 1000  # of an immediate update
-_NEIGHBOURS, _REASONS = 5, 3
+_NEIGHBOURS = 5
 _FEWEST_AUDITED = 8  # random rows of an estimate of the accuracy
 _FEWEST_OF_A_CLASS = 2  # the only label of a class is always wrong when it is left out
 
 Floats = NDArray[np.floating[Any]]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """What follows from labels.
-
-    Attributes
-    ----------
-    labels : (n,) object array
-        Texts; None in unlabelled rows.
-    classes : tuple of str
-    distributions : (n, C) array or None
-        None with fewer than two classes.
-    suggestions : list of int
-        Rows to label next, the most useful first.
-    accuracy : dict from str to float, or None
-        Estimate from rows that were drawn at random; None with too few labels.
-    classifier : SpectralGPClassifier or None
-        The last fitted one; None before the first.
-    suspects : tuple of (row, label, class, probability)
-        Labelled rows for which another class is predicted without their label, clearest first.
-    """
-
-    labels: NDArray[Any]
-    classes: tuple[str, ...] = ()
-    distributions: Floats | None = None
-    suggestions: tuple[int, ...] = ()
-    accuracy: dict[str, float] | None = None
-    classifier: SpectralGPClassifier | None = None
-    suspects: tuple[tuple[int, str, str, float], ...] = ()
-
-    def coded(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the labelled rows and their classes."""
-        places = {name: k for k, name in enumerate(self.classes)}
-        rows = np.flatnonzero(self.labels != None)  # noqa: E711  (of each element)
-        return rows, np.array([places[name] for name in self.labels[rows]], np.intp)
 
 
 @final
@@ -281,8 +246,8 @@ class Engine:
         labelled = [k for k in nearest if answer.labels[rows[k]] is not None][:_NEIGHBOURS]
         return [(int(rows[k]), float(np.clip(alike[k], 0.0, 1.0))) for k in labelled]
 
-    def explain(self, answer: Answer, row: int) -> tuple[str, list[dict[str, Any]]] | None:
-        """Return the class that a row is compared with, and the strongest reasons for its class."""
+    def explain(self, answer: Answer, row: int) -> tuple[str, list[Contribution]] | None:
+        """Return the class that a row is compared with, and reasons, the strongest first."""
         if answer.classifier is None or answer.distributions is None or not self._explains:
             return None
         one = self._explained(answer.classifier, row)
@@ -293,10 +258,7 @@ class Engine:
             pair, sign = pair[::-1], -1.0
         elif shown != pair[0]:
             return None
-        parts = [
-            {"name": str(part.name), "value": part.value, "amount": sign * part.amount}
-            for part in one.contributions[:_REASONS]
-        ]
+        parts = [replace(part, amount=sign * part.amount) for part in one.contributions]
         return pair[1], parts
 
 

@@ -9,8 +9,10 @@ import os
 import re
 import secrets
 import socket
+import threading
 from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,7 @@ _HEADERS = {
 }
 _LARGEST_BODY = 2**25
 _TOKEN = "LOWRANKGCN_STUDIO_TOKEN"
+_FAREWELL = 1.0  # seconds in which pages read why the server ends
 _PAUSE = 0.02  # seconds between looks at the version, for events
 
 
@@ -126,7 +129,6 @@ def make_app(view: View, token: str, port: int) -> Guard:
 
     interface: list[tuple[str, str, Callable[[Any], Any]]] = [
         ("GET", "table", lambda query: view.description),
-        ("GET", "positions", lambda query: view.positions()),
         ("GET", "state", lambda query: session.state.describe()),
         ("GET", "predictions", lambda query: session.state.packed()),
         ("GET", "rows", rows),
@@ -146,6 +148,15 @@ def make_app(view: View, token: str, port: int) -> Guard:
         ("POST", "write", lambda body: {"path": str(view.write(str(body.get("what"))))}),
     ]
 
+    async def positions(request: Request) -> Response:
+        while not view.map.done():  # without a thread for each page that waits
+            await asyncio.sleep(_PAUSE)
+        return Response(view.map.result(), media_type="application/octet-stream")
+
+    def picture(request: Request) -> Response:
+        data, kind = view.picture(request.path_params["row"], request.path_params["column"])
+        return Response(data, media_type=kind)
+
     async def events(request: Request) -> Response:
         return StreamingResponse(_events(session, request.app), media_type="text/event-stream")
 
@@ -157,6 +168,8 @@ def make_app(view: View, token: str, port: int) -> Guard:
         Route("/", lambda request: FileResponse(STATIC / "index.html")),
         Route("/api/events", events),
         Route("/api/file/{what}", written),
+        Route("/api/positions", positions),
+        Route("/api/picture/{row:int}/{column:int}", picture),
         Mount("/static", StaticFiles(directory=STATIC)),
         *(_route(*entry) for entry in interface),
     ]
@@ -249,9 +262,16 @@ def listen(port: int) -> socket.socket:
     return listener
 
 
-def serve(guard: Guard, listener: socket.socket) -> None:
-    """Serve until the process is interrupted."""
+def serve(guard: Guard, listener: socket.socket, needed: Future[Any] | None = None) -> None:
+    """Serve until the process is interrupted, or what is needed could not be computed."""
     options: Any = {"log_level": "critical", "access_log": False, "server_header": False}
     config = uvicorn.Config(guard, lifespan="off", timeout_graceful_shutdown=2, **options)
     guard.app.state.server = server = uvicorn.Server(config)
+
+    def end(done: Future[Any]) -> None:
+        if done.exception() is not None:
+            threading.Timer(_FAREWELL, setattr, (server, "should_exit", True)).start()
+
+    if needed is not None:
+        needed.add_done_callback(end)
     server.run(sockets=[listener])

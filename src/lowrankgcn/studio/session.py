@@ -6,12 +6,14 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.files.journal import Change, Journal, Mark, Step, What
-from lowrankgcn.studio.engine import Engine
 from lowrankgcn.studio.state import State
+
+if TYPE_CHECKING:
+    from lowrankgcn.studio.engine import Engine
 
 _MOST_CLASSES = 1000
 _LONGEST_NAME = 1000

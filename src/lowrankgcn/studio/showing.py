@@ -17,12 +17,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from lowrankgcn.studio.pictures import holds_pictures
+from lowrankgcn.tables import Table
+
+_PICTURE = "picture"  # text of a cell with bytes
 _SAMPLE = 400  # rows from which it is decided how a column is shown
 _MOST = 0.9  # share of the cells that must be links
 _TEXT, _TITLE = 60, 120  # mean letters from which a column is text to read, and of a title
@@ -52,18 +57,37 @@ def show_columns(
     rows = np.linspace(0, len(frame) - 1, min(len(frame), _SAMPLE)).astype(int)
     columns, titles = [], list[tuple[int, int]]()
     for place, name in enumerate(frame.columns):
-        texts = _texts(frame[name].iloc[rows])
+        some = frame[name].iloc[rows]
+        texts = _present(some)
         kind = used.get(name) or left_out[name]
         show = kind if kind in ("number", "date") else _show(texts, kind)
+        show = "image" if holds_pictures(some, texts) else show
         columns.append({"name": name, "kind": kind, "show": show})
         if show in ("text", "category") and (rank := _title_rank(name, kind, texts)):
             titles.append((rank, place))
     return Shown(columns, min(titles)[1] if titles else None)
 
 
-def _texts(column: pd.Series) -> list[str]:
-    texts = pa.array(column, from_pandas=True).cast(pa.large_string()).drop_null().to_pylist()
-    return [text for text in texts if text.strip()]
+def cell_texts(column: pd.Series) -> Any:
+    """Return the cells of a column as an Arrow array of texts; bytes have none."""
+    array = pa.array(column, from_pandas=True)
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    if pa.types.is_struct(array.type):
+        names = array.type.get_field_index("path")
+        texts = array.field(names) if names >= 0 else pa.nulls(len(array), pa.large_string())
+        texts = pc.coalesce(texts.cast(pa.large_string()), pa.scalar(_PICTURE, pa.large_string()))
+        return pc.if_else(array.is_valid(), texts, None)
+    if pa.types.is_nested(array.type):
+        lengths = pc.list_value_length(array).cast(pa.large_string())
+        return pc.binary_join_element_wise(lengths, pa.scalar("numbers", pa.large_string()), " ")
+    try:
+        return array.cast(pa.large_string())
+    except pa.ArrowInvalid:  # bytes
+        return pc.if_else(array.is_valid(), pa.scalar(_PICTURE, pa.large_string()), None)
+
+
+def _present(column: pd.Series) -> list[str]:
+    return [text for text in cell_texts(column).drop_null().to_pylist() if text.strip()]
 
 
 def _show(texts: list[str], kind: str) -> str:
@@ -87,3 +111,9 @@ def _title_rank(name: str, kind: str, texts: list[str]) -> int:
         return 1 if len(words) == 1 else 2
     several = np.mean([len(text.split()) for text in texts]) >= 2
     return 3 if several and kind in ("identifier", "text") else 0
+
+
+def has_own_positions(features: Table) -> bool:
+    """Return whether rows are points in two or three dimensions."""
+    numbers = all(cells.kind == "number" for _, cells in features.items())
+    return len(features.names) in (2, 3) and numbers

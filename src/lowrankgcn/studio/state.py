@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.files.journal import Change, Mark
-from lowrankgcn.studio.engine import Answer
+from lowrankgcn.studio.answer import Answer
 
 NO_CLASS = 65535
 _SUGGESTED = 10

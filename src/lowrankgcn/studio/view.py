@@ -7,31 +7,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import file_digest
 from itertools import chain, count
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
+from lowrankgcn.estimators.explanation import Contribution, Nearest
 from lowrankgcn.files.row_matching import RowMatcher
 from lowrankgcn.files.writing import output_format
-from lowrankgcn.studio.engine import Engine
-from lowrankgcn.studio.layout import has_own_positions, map_positions
+from lowrankgcn.studio.later import Later
+from lowrankgcn.studio.pictures import find_pixels, read_picture
 from lowrankgcn.studio.session import Session
-from lowrankgcn.studio.showing import show_columns
+from lowrankgcn.studio.showing import cell_texts, has_own_positions, show_columns
 from lowrankgcn.studio.state import State
+from lowrankgcn.studio.wording import compare
+
+if TYPE_CHECKING:
+    from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 
 _SAMPLE = 20  # rows by which a page notices that the table has changed
+_REASONS = 3
 _SHORT, _LONG = 200, 200_000  # characters of a cell in a list of rows, and of one row
 #: Endings of the files by what they contain; "labels" and "table" have the format of the table.
 ENDINGS = {
@@ -41,7 +44,7 @@ ENDINGS = {
     "report": ".report.html",
     "model": ".model",
 }
-Write = Callable[[str, Path, State, SpectralGPClassifier | None], None]
+Write = Callable[[str, Path, State, "SpectralGPClassifier | None"], None]
 
 
 @final
@@ -56,8 +59,11 @@ class View:
         Its ``table.frame`` as it was read, its ``columns`` and the ``features`` in use.
     session : Session
     engine : Engine
+        Perhaps not prepared yet; rows and their cells do not need it.
     write : callable (what, path, state, classifier)
         Write a file. There is no classifier for the file of the labels.
+    image : str or None
+        Size of the pictures whose pixels are columns, see :func:`find_pixels`.
     rubric : mapping from class to its "description" and "key", optional
     """
 
@@ -66,8 +72,9 @@ class View:
         path: Path,
         data: Any,
         session: Session,
-        engine: Engine,
+        engine: Later,
         write: Write,
+        image: str | None = None,
         rubric: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         self._path, self.session, self._engine, self._write = path, session, engine, write
@@ -77,9 +84,12 @@ class View:
         self._written: dict[str, Path] = {}
         points = has_own_positions(features)
         axes = list(features.names) if points else ["direction 1", "direction 2"]
-        self._positions = ThreadPoolExecutor(1).submit(map_positions, features, engine.prepared)
+        self.map = Later(lambda: _positions(features, engine)).future
         some = np.linspace(0, self._n - 1, min(self._n, _SAMPLE)).astype(int).tolist()
         shown = show_columns(self._frame, columns.used, columns.left_out)
+        pixels = find_pixels(self._frame, columns.used, columns.left_out, image)
+        self._pixels = pixels
+        notes = [] if pixels is None or image else [pixels.note(self._names)]
         self._dates = [column["name"] for column in shown.columns if column["show"] == "date"]
         self.description = {
             "name": path.name,
@@ -88,17 +98,14 @@ class View:
             "target": columns.target,
             "columns": shown.columns,
             "title": shown.title,
+            "pixels": None if pixels is None else pixels._asdict(),
             "space": "own" if points else "embedding",
             "dimensions": len(axes),
             "axes": axes,
-            "notes": session.notes,
+            "notes": session.notes + notes,
             "rubric": rubric or {},
         }
         self._order = lru_cache(2)(self._sorted)
-
-    def positions(self) -> bytes:
-        """Return the positions on the map as bytes, as soon as they are computed."""
-        return self._positions.result().astype("<f4").tobytes()
 
     def row(self, row: int) -> dict[str, Any]:
         """Return cells, label and probabilities of a row; dates also in ISO 8601."""
@@ -119,20 +126,68 @@ class View:
             "given": dict(state.disputed.get(row, {})),
         }
 
+    def picture(self, row: int, column: int) -> tuple[bytes, str]:
+        """Return the picture in a cell and its media type.
+
+        Raises
+        ------
+        ValueError
+            If it cannot be shown.
+        """
+        columns = self.description["columns"]
+        if column >= len(columns) or columns[column]["show"] != "image":
+            raise invalid("column", "a column of pictures", column)
+        cell = self._frame.iloc[self._checked(row), column]
+        return read_picture(cell, self._path.parent)
+
     def reasons(self, row: int) -> dict[str, Any]:
-        """Return reasons for the class of a row, and its labelled neighbours; this takes longer."""
+        """Return reasons for the class of a row, and its labelled neighbours; this takes longer.
+
+        The strongest columns are compared with the other rows in words. Those that are pixels are
+        one amount for each pixel.
+        """
         state = self.session.state
-        if state.hides(self._checked(row)):
-            return {"reasons": [], "against": None, "neighbours": []}
-        against, reasons = self._engine.explain(state.answer, self._checked(row)) or (None, [])
+        if not self._engine.ready() or state.hides(self._checked(row)):
+            return {"reasons": [], "pixels": [], "against": None, "neighbours": []}
+        against, parts = self._engine.explain(state.answer, self._checked(row)) or (None, [])
+        places, channels = ([], 1) if self._pixels is None else (self._pixels[0], self._pixels[3])
+        pixels = {self._names[place]: 0.0 for place in places}
+        reasons: list[dict[str, Any]] = []
+        for part in parts:
+            if part.name in pixels:
+                pixels[part.name] = part.amount
+            elif len(reasons) < _REASONS:
+                reasons.append({"amount": part.amount, **self._worded(part, row)})
+        amounts = np.array([*pixels.values()]).reshape(-1, channels)
+        near = self._engine.neighbours(state.answer, row)
+        cells = self._texts([other for other, _ in near], _SHORT)
         return {
             "reasons": reasons,
+            "pixels": amounts.sum(axis=1).tolist(),
             "against": against,
             "neighbours": [
-                {"row": near, "label": state.name(state.labels[near]), "similarity": alike}
-                for near, alike in self._engine.neighbours(state.answer, row)
+                {
+                    "row": other,
+                    "label": state.name(state.labels[other]),
+                    "similarity": alike,
+                    "cells": list(zip(self._names, texts, strict=True)),
+                }
+                for (other, alike), texts in zip(near, cells, strict=True)
             ],
         }
+
+    def _worded(self, part: Contribution, row: int) -> dict[str, str]:
+        """Return column, value and comparison of a contribution to the class of a row."""
+        name, value = str(part.name), part.value
+        if isinstance(value, Nearest):
+            return {
+                "column": name,
+                "value": "",
+                "text": f"like labelled rows {value.text(first=1)}",
+            }
+        if name in self._features.names:
+            return compare(self._features[name], row, name)
+        return {"column": name, "value": "" if value is None else str(value), "text": ""}
 
     def _checked(self, row: int) -> int:
         if not 0 <= row < self._n:
@@ -235,7 +290,7 @@ class View:
         if sort == name or name not in self._names:
             raise invalid("sort", "row, uncertainty, …, or column:NAME", repr(sort[:50]))
         if name not in self._features.names:  # not in use
-            texts = _strings(self._frame[name]).to_pandas()
+            texts = cell_texts(self._frame[name]).to_pandas()
             return np.asarray(texts.rank(method="dense"), np.float64)
         cells = self._features[name]
         if cells.kind == "category":  # sorted by their texts
@@ -245,20 +300,24 @@ class View:
     def _texts(self, rows: Any, longest: int) -> list[list[str | None]]:
         """Return the cells of rows, None where missing, shortened to `longest` characters."""
         shown = self._frame.iloc[rows]
-        columns = [_strings(shown[name]).to_pylist() for name in self._names]
+        columns = [cell_texts(shown[name]).to_pylist() for name in self._names]
         return [[_shortened(cells[k], longest) for cells in columns] for k in range(len(rows))]
 
     def _contain(self, text: str) -> NDArray[np.bool_]:
         """Return which rows have a cell that contains a text, in any case."""
         matches = np.zeros(self._n, bool)
         for name in self._names:
-            cells = pc.match_substring(_strings(self._frame[name]), text, ignore_case=True)
+            cells = pc.match_substring(cell_texts(self._frame[name]), text, ignore_case=True)
             matches |= cells.fill_null(False).to_numpy(zero_copy_only=False)
         return matches
 
 
-def _strings(column: pd.Series) -> Any:
-    return pa.array(column, from_pandas=True).cast(pa.large_string())
+def _positions(features: Any, engine: Later) -> bytes:
+    """Return the positions on the map as bytes."""
+    prepared = engine.prepared
+    from lowrankgcn.studio.layout import map_positions  # with the libraries of the engine
+
+    return map_positions(features, prepared).astype("<f4").tobytes()
 
 
 def _shortened(text: str | None, longest: int) -> str | None:

@@ -3,7 +3,7 @@
 import { $, foreign, make } from "./dom.js";
 import { store } from "./store.js";
 
-const WIDTHS = { number: 110, date: 120, category: 132, link: 180, text: 340 }; // pixels at first
+const WIDTHS = { number: 110, date: 120, category: 132, link: 180, image: 72, text: 340 }; // pixels at first
 const [NARROWEST, WIDEST, STEP] = [48, 900, 16]; // pixels; a key changes a width by STEP
 const MENU = 200; // columns that the menu lists
 
@@ -17,6 +17,7 @@ export function openColumns(listener) {
   changed = listener;
   const { columns } = store.table;
   widths = columns.map(({ show }) => WIDTHS[show] ?? WIDTHS.category);
+  for (const i of store.table.pixels?.columns ?? []) widths[i] = 0; // the picture shows them
   try {
     const last = JSON.parse(localStorage.getItem(kept()) ?? "{}");
     columns.forEach(({ name }, i) => (widths[i] = Object.hasOwn(last, name) ? Number(last[name]) || 0 : widths[i]));

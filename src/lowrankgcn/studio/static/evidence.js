@@ -1,7 +1,10 @@
 // What the predictions say about a row: how probable each class is, why, and which labelled rows are near.
 
+import { keep } from "./contents.js";
 import { foreign, make, more, percent, whole } from "./dom.js";
+import { summary } from "./fields.js";
 import { colourNumber, sign } from "./looks.js";
+import { highlighted } from "./picture.js";
 import { store } from "./store.js";
 
 const CLASSES = 6; // bars shown at first
@@ -36,27 +39,31 @@ function probabilities({ probabilities: shares }) {
   return section("Class probabilities", list, more(bars.slice(CLASSES), () => list.append(...bars.slice(CLASSES)), "more classes"));
 }
 
-function reasons({ reasons: list, against, probabilities: shares }) {
-  if (!list?.length) return null;
+function reasons({ cells, reasons: list, pixels, against, probabilities: shares }) {
+  if (!list?.length && !pixels?.length) return null;
   const most = Math.max(...list.map(({ amount }) => Math.abs(amount)), 1e-12);
-  const items = list.map(({ name, value, amount }) => {
+  const items = list.map(({ column, value, text, amount }) => {
     const track = make("span", { className: `reason ${amount >= 0 ? "for" : "against"}`, "aria-hidden": "true" });
     track.style.setProperty("--share", Math.abs(amount) / most);
-    const text = make("span", { className: "what" }, foreign(name, 60), value === null || value === undefined || value === "" ? null : " = ", value === null || value === undefined || value === "" ? null : foreign(String(value), 60));
+    const words = make("span", { className: "what" }, foreign(column, 60), value ? " " : null, value ? make("b", {}, foreign(value, 60)) : null, text ? `: ${text}` : null);
     const side = make("span", { className: "number" }, `${amount >= 0 ? "+" : "−"}${Math.abs(amount).toPrecision(2)}`);
     side.title = amount >= 0 ? "supports the class" : "speaks against the class";
-    return make("li", {}, text, track, side);
+    return make("li", {}, words, track, side);
   });
-  const question = make("p", { className: "hint" }, "for ", foreign(shares?.[0]?.[0] ?? "the class", 60), ...(against ? [", against ", foreign(against, 60)] : []));
-  return section("Strongest reasons", question, make("ul", { className: "reasons" }, ...items));
+  const first = shares?.[0]?.[0] ?? "the class";
+  const question = make("p", { className: "hint" }, "for ", foreign(first, 60), ...(against ? [", against ", foreign(against, 60)] : []));
+  const parts = [question, make("ul", { className: "reasons" }, ...items)];
+  if (pixels?.length) parts.push(highlighted(cells, pixels, 160), make("p", { className: "hint" }, "Blue parts support ", foreign(first, 60), ", orange ones ", foreign(against ?? "another class", 60), "."));
+  return section("Strongest reasons", ...parts);
 }
 
 function neighbours({ neighbours: list }) {
   if (!list?.length) return null;
-  const items = list.map(({ row, label: given, similarity }) => {
-    const button = make("button", { type: "button" }, `Row ${whole(row + 1)}`);
+  const items = list.map(({ row, label: given, similarity, cells }) => {
+    keep(row, cells, true);
+    const button = make("button", { type: "button", title: `Row ${whole(row + 1)}` }, ...summary(row, cells));
     button.addEventListener("click", () => store.select([row]));
-    return make("li", {}, sign(store.codeOf(given)), button, foreign(given, 60), make("span", { className: "number", title: "similarity" }, similarity < 0.005 ? "< 0.01" : similarity.toFixed(2)));
+    return make("li", {}, sign(store.codeOf(given)), foreign(given, 60), button, make("span", { className: "number", title: "similarity" }, similarity < 0.005 ? "< 0.01" : similarity.toFixed(2)));
   });
   return section("Nearest labelled rows", make("ul", { className: "near" }, ...items));
 }

@@ -1,26 +1,34 @@
-// What a row contains: its title, texts to read, links and dates, then all other cells as a table.
+// What a row contains: its title and pictures, texts to read, links and dates, then all other cells as a table.
 
 import { foreign, make, more, whole } from "./dom.js";
+import { pictures } from "./picture.js";
 import { store } from "./store.js";
 
 const LETTERS = { text: 20_000, category: 400 }; // of a cell shown at first
 const FIELDS = 24; // cells shown at first
+const PICTURE = 320; // pixels of the longest side of a picture
 const LINK = /https?:\/\/[^\s<>"']+/g;
 const DAY = { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" };
 
 /** Return the elements that show the cells of a row, in the order in which a person reads them. */
-export function fields(cells) {
+export function fields(row, cells) {
   const { columns, title } = store.table;
-  const [head, texts, others] = [[], [], []];
+  const pixels = new Set(store.table.pixels?.columns);
+  const [head, texts, others, numbers] = [[], [], [], []];
   cells.forEach(([name, text, date], i) => {
     const { show } = columns[i];
-    if (i === title && text !== null) head.push(make("p", { className: "headline" }, foreign(text, 400)));
+    if (show === "image" && text !== null) return;
+    if (pixels.has(i)) numbers.push(make("div", {}, make("dt", {}, foreign(name, 80)), value(text, show)));
+    else if (i === title && text !== null) head.push(make("p", { className: "headline" }, foreign(text, 400)));
     else if (show === "text" && text !== null) texts.push(prose(name, text));
     else others.push(make("div", {}, make("dt", {}, foreign(name, 80)), value(text, show, date)));
   });
+  const seen = pictures(row, cells, PICTURE);
+  if (seen.length) head.push(make("div", { className: "pictures" }, ...seen));
   const list = make("dl", { className: "cells", "aria-label": "Cells" }, ...others.slice(0, FIELDS));
   const rest = more(others.slice(FIELDS), () => list.append(...others.slice(FIELDS)), "more columns");
-  return make("div", { className: "content" }, ...head, ...texts, list, rest);
+  const hidden = more(numbers, () => list.append(...numbers), "pixels as numbers");
+  return make("div", { className: "content" }, ...head, ...texts, list, rest, hidden);
 }
 
 function prose(name, text) {
@@ -59,7 +67,7 @@ function value(text, show, date) {
   if (text === null) return make("dd", {}, foreign(null));
   if (show === "date" && date) return make("dd", {}, make("time", { dateTime: date.replace(" ", "T"), title: text }, dated(date)));
   const box = make("bdi", { dir: "auto" });
-  const cell = make("dd", { className: show }, box);
+  const cell = make("dd", { className: `is-${show}` }, box);
   fill(box, text, LETTERS.category, cell);
   return cell;
 }
@@ -70,4 +78,16 @@ function dated(iso) {
   const moment = new Date(`${day}T00:00:00Z`);
   if (Number.isNaN(moment.getTime())) return iso; // a duration
   return [new Intl.DateTimeFormat("en-GB", DAY).format(moment), time?.replace(/:00$/, "")].filter(Boolean).join(", ");
+}
+
+/** Return a row in a line: its picture, and its title or its first cells. */
+export function summary(row, cells) {
+  const { columns, title } = store.table;
+  const small = pictures(row, cells, 40).slice(0, 1);
+  if (title !== null && cells[title][1] !== null) return [...small, foreign(cells[title][1], 90)];
+  const text = columns.findIndex(({ show }, i) => show === "text" && cells[i][1] !== null);
+  if (text >= 0) return [...small, foreign(cells[text][1], 90)];
+  if (small.length) return small;
+  const pairs = cells.filter(([, value], i) => value !== null && ["number", "category", "date"].includes(columns[i].show)).slice(0, 3);
+  return [foreign(pairs.map(([name, value]) => `${name} ${value}`).join(" · "), 90)];
 }

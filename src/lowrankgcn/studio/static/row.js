@@ -104,7 +104,7 @@ function marks({ row, accepted, note, given = {} }) {
 
 /** Show cells; what a user has unfolded stays so while probabilities and reasons arrive. */
 function content(pairs) {
-  if (unfolded.pairs !== pairs) unfolded = { pairs, node: fields(pairs) };
+  if (unfolded.pairs !== pairs || unfolded.row !== current.row) unfolded = { row: current.row, pairs, node: fields(current.row, pairs) };
   return unfolded.node;
 }
 

@@ -2,10 +2,11 @@
 
 import { binary, get } from "./api.js";
 import { columnsBetween, edge, openColumns, spaced, widthOf } from "./columns.js";
-import { keep } from "./contents.js";
+import { cellsOf, keep } from "./contents.js";
 import { $, foreign, make, percent, shorten, whenReleased, whole } from "./dom.js";
 import { sign } from "./looks.js";
 import { say } from "./message.js";
+import { drawn, pictured, sent } from "./picture.js";
 import { NONE, store } from "./store.js";
 
 const [LOW, HIGH] = [28, 48]; // pixels of a row with one line, and with two lines of text; as in style.css
@@ -164,20 +165,27 @@ function line(index, top, columns) {
     make(
       "div",
       { className: "fixed", role: "none" },
-      cell(0, whole(row + 1)),
+      cell(0, ...thumbnail(row), whole(row + 1)),
       cell(1, ...(name === null ? [make("span", { className: "none" }, "–")] : [sign(code), foreign(name, 60)])),
       cell(2, bar, store.labelled[row] ? "label" : code === NONE ? "" : percent(share)),
     ),
   );
   const cells = columns.map(i => {
     const { show } = store.table.columns[i];
-    const box = cell(FIXED.length + i, foreign(data.cells[i], 240));
-    box.classList.add(show);
+    const seen = show === "image" && data.cells[i] !== null;
+    const box = cell(FIXED.length + i, seen ? sent(row, i, HIGH - 8) : foreign(data.cells[i], 240));
+    box.classList.add(`is-${show}`);
     box.style.width = `${widthOf(i)}px`;
     return box;
   });
   element.append(...spaced(columns, cells));
   return element;
+}
+
+/** Draw a row whose pixels are columns. */
+function thumbnail(row) {
+  const cells = store.table.pixels && cellsOf(row);
+  return cells ? [drawn(cells, HIGH - 10)] : [];
 }
 
 let known = { list: null, set: new Set() };
@@ -308,9 +316,10 @@ export function connectTable() {
     if (order.show) match();
   });
   store.on("table", () => {
-    const two = store.table.columns.some(({ show }) => show === "text");
+    const two = pictured() || store.table.columns.some(({ show }) => show === "text");
     height = two ? HIGH : LOW;
     grid.classList.toggle("two", two);
+    grid.classList.toggle("drawn", Boolean(store.table.pixels));
     openColumns(render);
   });
   store.on("table predictions", render);
