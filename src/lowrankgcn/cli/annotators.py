@@ -8,8 +8,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, final
@@ -100,15 +102,12 @@ class Opinions:
     notes : list of str
     agreement : Agreement or None
         None with fewer than two people.
-    others : list of Path
-        Files of another kind.
     """
 
     labels: dict[int, str | None]
     names: str
     notes: list[str]
     agreement: Agreement | None
-    others: list[Path]
 
     def added_to(self, labels: pd.Series) -> tuple[pd.Series, list[str]]:
         """Return labels with these ones, and notes."""
@@ -177,7 +176,7 @@ def read_opinions(
     key: str | None = None,
     by_position: bool = False,
 ) -> Opinions:
-    """Read the journals and tasks of Label Studio among some files of labels.
+    """Read journals and tasks of Label Studio.
 
     A journal is the opinion of one person.
 
@@ -190,7 +189,7 @@ def read_opinions(
         See :class:`lowrankgcn.files.journal.Journal`.
     """
     opinions: dict[str, dict[int, str]] = {}
-    removed, settled, others = dict[int, str | None](), dict[int, str](), list[Path]()
+    removed, settled = dict[int, str | None](), dict[int, str]()
     notes, names = list[str](), list[str]()
     identifier = key if key in frame.columns else None
 
@@ -206,14 +205,10 @@ def read_opinions(
             notes += [f"{path.name}: {note}" for note in more]
             names.append(path.name)
             continue
-        data = path.read_bytes() if _may_be_journal(path) else b""
         journal = Journal(path, target, frame, key=identifier, by_position=by_position)
-        if not data or not journal.holds(data):
-            others.append(path)
-            continue
         given, authors = dict[int, str | None](), Counter[str]()
         marks: dict[str, set[int]] = {"skipped": set(), "accepted": set(), "note": set()}
-        for step in journal.parse(data):
+        for step in journal.parse(path.read_bytes()):
             given |= dict(step.changes)
             authors.update([step.by] if step.by else [])
             if step.settled:
@@ -237,12 +232,18 @@ def read_opinions(
         tied = len(votes) == 2 and votes[0][1] == votes[1][1]
         labels[row] = settled.get(row, None if tied else votes[0][0])
     notes += agreement.notes() if agreement else []
-    return Opinions(labels, ", ".join(names), notes, agreement, others)
+    return Opinions(labels, ", ".join(names), notes, agreement)
 
 
-def _may_be_journal(path: Path) -> bool:
-    """Return whether a file has lines that are JSON objects; pipes are read once only."""
+def holds_opinions(path: Path) -> bool:
+    """Return whether a file is a journal or has tasks of Label Studio; pipes are not read."""
+    if read_tasks(path) is not None:
+        return True
     if not path.is_file():
         return False
-    with open(path, "rb") as file:
-        return file.read(1) == b"{"
+    with open(path, "rb") as file, suppress(ValueError, RecursionError):
+        first = json.loads(file.readline())
+        # The names of the table's columns get an underscore.
+        keys = {str(key).rstrip("_") for key in first} if isinstance(first, dict) else set()
+        return bool(keys & {"cells", "classes", "written"})
+    return False

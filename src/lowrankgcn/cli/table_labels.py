@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -122,6 +122,7 @@ def merged_labels(
     frame: pd.DataFrame,
     more: TableFile,
     key: str | None,
+    n_rows: int | None = None,
 ) -> tuple[pd.Series, list[str]]:
     """Add the labels of another table.
 
@@ -136,6 +137,9 @@ def merged_labels(
         a label are skipped, unless the row is marked as "removed"; later rows replace earlier ones.
     key : str, optional
         Column of both tables that identifies the rows.
+    n_rows : int, optional
+        Number of rows of the whole table, if `frame` has only some of them, with their numbers as
+        the index.
 
     Raises
     ------
@@ -161,7 +165,7 @@ def merged_labels(
             new = new.str.replace(r"^(-?[0-9]+)\.0$", r"\1", regex=True)
         if new.empty:
             raise ValueError(f"expected labels in column {target!r}, got empty cells only")
-        rows = row_positions(changed[place], frame, key)
+        rows = row_positions(changed[place], frame, key, n_rows)
         _check_cells(changed, frame.iloc[rows], {target, place})
     if len(set(rows.tolist())) < len(rows):
         notes.append(f"{more.name} has several labels of one row; the last one is used")
@@ -174,10 +178,32 @@ def merged_labels(
     return labels, notes
 
 
-def row_positions(column: pd.Series, frame: pd.DataFrame, key: str | None) -> Any:
+def named_rows(
+    files: Iterable[TableFile], key: str | None, names: Collection[str]
+) -> Callable[[pd.DataFrame], Any]:
+    """Return what marks the rows of a block that label files name, by number or by `key`."""
+    place = key or free_name("row", names)
+    columns = [file.frame[place].to_frame() for file in files if place in file.frame]
+    texts = {text for column in columns for text in read_texts(column, place)}
+    numbers = {int(text) - 1 for text in texts if str(text).isdecimal()}
+
+    def mark(block: pd.DataFrame) -> Any:
+        if key is None:
+            return np.isin(block.index, list(numbers))
+        if not texts or key not in block:
+            return np.zeros(len(block), bool)
+        return read_texts(block, key).isin(texts - {None}).to_numpy()
+
+    return mark
+
+
+def row_positions(
+    column: pd.Series, frame: pd.DataFrame, key: str | None, n_rows: int | None = None
+) -> Any:
     """Return positions in a table from row numbers, or from values of its column `key`."""
     if key is None:
-        return _row_numbers(column, len(frame))
+        numbers = _row_numbers(column, len(frame) if n_rows is None else n_rows)
+        return numbers if n_rows is None else frame.index.get_indexer(numbers)
     if key not in frame.columns:
         raise ValueError(f"--key: expected a column of the table, got {key!r}")
     known, wanted = read_texts(frame, key), read_texts(column.to_frame(), column.name)

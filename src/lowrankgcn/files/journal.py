@@ -161,14 +161,6 @@ class Journal:
         self._end = os.path.getsize(self.path)
         return steps
 
-    def holds(self, data: bytes) -> bool:
-        """Return whether data are those of a journal, not of another file of JSON lines."""
-        first = data.lstrip()[:1_000_000].split(b"\n", 1)[0]
-        with suppress(ValueError, RecursionError):
-            keys = set(json.loads(first))
-            return bool(keys & {self._keys["cells"], self._keys["classes"], self._keys["written"]})
-        return False
-
     def parse(self, data: bytes) -> list[Step]:
         """Return the steps of a journal, see :meth:`read`."""
         *lines, last = data.split(b"\n")
