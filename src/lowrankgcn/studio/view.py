@@ -158,7 +158,7 @@ class View:
         cells = self._texts([other for other, _ in near], _SHORT)
         return {
             "reasons": reasons,
-            "pixels": amounts.sum(axis=1).tolist(),
+            "pixels": amounts.sum(axis=1).tolist() if parts else [],
             "against": against,
             "neighbours": [
                 {
