@@ -82,6 +82,7 @@ def classify(args: Arguments) -> None:
             message = "there is a label in every row, nothing to predict; "
             message += f"lowrankgcn audit checks the labels{advice}"
             raise ValueError(f"{data.table.name}: column {args.target!r}: {message}")
+    run.notes += data.notes
     # Importing the classifier takes a second or more; an invalid table need not wait for it.
     with run.step("loading"):
         from lowrankgcn.estimators.evidence import Evidence
@@ -92,11 +93,11 @@ def classify(args: Arguments) -> None:
     run.seconds |= classifier.timings_
     predictions = data.predictions(classifier, audit=True)
     if args.level is not None:
-        with run.step("sets"):
+        with run.computing("sets", timed=True):
             sets, unsure = classifier.prediction_sets(level=args.level), classifier.unsure()
         predictions = replace(predictions, level=args.level, sets=sets, unsure=unsure)
     if args.reasons:
-        with run.step("reasons"):
+        with run.computing("reasons", timed=True):
             rows = np.flatnonzero(predictions.unlabelled)
             reasons = explain_rows(classifier, data.features, rows)
         predictions = replace(predictions, reasons=reasons)
@@ -104,9 +105,8 @@ def classify(args: Arguments) -> None:
     if importance is None:
         few = data.features.shape[1] <= _FEW_COLUMNS
         importance = given is None and (args.as_json or report is not None or few)
-    with run.step("importance"):
+    with run.computing("importance", timed=True):
         evidence = Evidence.from_classifier(classifier, importance=importance)
-    run.notes += data.notes
     with run.step("writing"):
         if out is not None or to_stdout:
             frame, renamed = predictions.added_to(
@@ -126,7 +126,7 @@ def classify(args: Arguments) -> None:
             run.files["model"] = str(save)
     facts, document = fit_summary(data, classifier, evidence)
     if predictions.unsure is not None:
-        document["unsure"] = int((predictions.unsure & predictions.unlabelled).sum())
+        document |= predictions.set_counts()
     predictions.print_summary(run, facts, document, evidence)
 
 

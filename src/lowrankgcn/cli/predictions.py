@@ -140,15 +140,19 @@ class Predictions:
         suspects: list[dict[str, Any]] = chosen.to_dict("records")
         return suspects
 
+    def set_counts(self) -> dict[str, int]:
+        """Return how many sets of predicted rows have one class or several, and unsure rows."""
+        sizes = self.sets[self.unlabelled].sum(axis=1)
+        single, unsure = int((sizes == 1).sum()), int(self.unsure[self.unlabelled].sum())
+        return {"one_class": single, "several_classes": len(sizes) - single, "unsure": unsure}
+
     def set_facts(self) -> dict[str, str]:
         """Return how many sets have one class, and how many rows fit no class, as a line."""
         if self.level is None:
             return {}
-        new, sizes = self.unlabelled, self.sets.sum(axis=1)
-        total, unsure = int(new.sum()), int(self.unsure[new].sum())
-        single = int((new & (sizes == 1)).sum())
-        text = f"{single} of {total} rows have one class, {total - single} several; {unsure} fit no"
-        text += " labelled class (unsure), up to about 5 % are expected"
+        single, several, unsure = self.set_counts().values()
+        text = f"{single} of {single + several} rows have one class, {several} several; "
+        text += f"{unsure} fit no labelled class (unsure), up to about 5 % are expected"
         return {f"{100 * self.level:.4g} % sets": text}
 
     def added_to(
