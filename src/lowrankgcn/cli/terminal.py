@@ -132,7 +132,10 @@ class Run:
         with show(name), one_line_errors(), collect_warnings() as texts:
             yield
         noted = {without_options(note) for note in self.notes}
-        texts = [text for text in texts if text not in noted]  # a fit repeats notes on the labels
+        self.warn([text for text in texts if text not in noted])  # a fit repeats notes on labels
+
+    def warn(self, texts: Sequence[str]) -> None:
+        """Keep warnings, and print them."""
         self.warnings += texts
         for warning in () if self.quiet else texts:
             typer.echo(f"warning: {warning}", err=True)
