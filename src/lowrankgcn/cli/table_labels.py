@@ -10,9 +10,8 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._format import plural
 from lowrankgcn.cli import terminal
+from lowrankgcn.estimators.label_notes import leak_notes, plain_name, spelling_notes
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import TableFile, read_file, read_texts
 from lowrankgcn.files.row_matching import RowMatcher, free_name
@@ -76,7 +76,7 @@ def find_markers(
             raise ValueError(f"--class: {name!r} is also named in --unlabelled")
     if unlabelled is not None:
         return markers, []
-    usual = [name for name in names if _plain(name) in MARKERS and name not in classes]
+    usual = [name for name in names if plain_name(name) in MARKERS and name not in classes]
     if usual and len(names) == len(counts):  # no cell is empty
         listed = ", ".join(map(repr, usual))
         as_classes = " ".join(f"--class {shlex.quote(name)}" for name in usual)
@@ -87,34 +87,15 @@ def find_markers(
 
 
 def label_notes(labels: pd.Series, features: Table, names: Iterable[str]) -> Iterator[str]:
-    """Yield notes on labels, and on the named columns that may be another name of the class.
-
-    Classes may differ only by spelling, or be too many. The suspicious columns have one value for
-    each class and another one for each other class, in all of at least ten labelled rows and twice
-    as many as classes.
-    """
+    """Yield notes on labels, and on the named columns that may be another name of the class."""
     known = np.flatnonzero(labels.notna())
     labels = labels.iloc[known]
-    classes = pd.Series(sorted(labels.unique()), dtype=object)
-    for _, same in classes.groupby(classes.map(_plain)):
-        if len(same) > 1:
-            listed, advice = ", ".join(map(repr, same)), "if they are one class, correct the table"
-            yield f"classes {listed} differ only by blanks, case or zeros; {advice}"
+    classes = labels.unique()
+    yield from spelling_notes(classes)
     if len(classes) > 2 and 2 * len(classes) > len(known):
         count = plural(len(known), "label")
         yield f"{count} of {len(classes)} classes are few; label more rows of each class"
-    for name in names if len(known) >= max(10, 2 * len(classes)) else ():
-        codes = features[name].take(known).as_categories().codes.tolist()
-        pairs = set(zip(codes, labels, strict=True))
-        if -1 not in codes and len(pairs) == len(set(codes)) == len(classes):
-            reason = "each class has a value of its own; if so, leave it out by --drop"
-            yield f"column {name!r} may be another name of the class: {reason} {str(name)!r}"
-
-
-def _plain(name: str) -> str:
-    """Return a class without differences of spelling; "3.0" is 3."""
-    text = " ".join(name.split()).casefold()
-    return text[:-2] if re.fullmatch(r"-?[0-9]+\.0", text) else text
+    yield from leak_notes(labels.tolist(), known, features, names)
 
 
 def merged_labels(
@@ -123,6 +104,7 @@ def merged_labels(
     more: TableFile,
     key: str | None,
     by_position: bool = False,
+    n_rows: int | None = None,
 ) -> tuple[pd.Series, list[str]]:
     """Add the labels of another file.
 
@@ -139,6 +121,9 @@ def merged_labels(
         Column of both tables that identifies the rows; journals of the studio do without it.
     by_position : bool
         Whether labels of a journal stay at their row numbers, whatever the cells.
+    n_rows : int, optional
+        Number of rows of the whole table, if `frame` has only some of them, with their numbers as
+        the index.
 
     Raises
     ------
@@ -179,7 +164,7 @@ def merged_labels(
             rows = present.to_numpy(np.intp)
             changed, new = changed.loc[present.index], new[present.index]
         else:
-            rows = row_positions(changed[place], frame, key)
+            rows = row_positions(changed[place], frame, key, n_rows)
         _check_cells(changed, frame.iloc[rows], {target, place})
     if len(set(rows.tolist())) < len(rows):
         notes.append(f"{more.name} has several labels of one row; the last one is used")
@@ -192,10 +177,32 @@ def merged_labels(
     return labels, notes
 
 
-def row_positions(column: pd.Series, frame: pd.DataFrame, key: str | None) -> Any:
+def named_rows(
+    files: Iterable[TableFile], key: str | None, names: Collection[str]
+) -> Callable[[pd.DataFrame], Any]:
+    """Return what marks the rows of a block that label files name, by number or by `key`."""
+    place = key or free_name("row", names)
+    columns = [file.frame[place].to_frame() for file in files if place in file.frame]
+    texts = {text for column in columns for text in read_texts(column, place)}
+    numbers = {int(text) - 1 for text in texts if str(text).isdecimal()}
+
+    def mark(block: pd.DataFrame) -> Any:
+        if key is None:
+            return np.isin(block.index, list(numbers))
+        if not texts or key not in block:
+            return np.zeros(len(block), bool)
+        return read_texts(block, key).isin(texts - {None}).to_numpy()
+
+    return mark
+
+
+def row_positions(
+    column: pd.Series, frame: pd.DataFrame, key: str | None, n_rows: int | None = None
+) -> Any:
     """Return positions in a table from row numbers, or from values of its column `key`."""
     if key is None:
-        return _row_numbers(column, len(frame))
+        numbers = _row_numbers(column, len(frame) if n_rows is None else n_rows)
+        return numbers if n_rows is None else frame.index.get_indexer(numbers)
     if key not in frame.columns:
         raise ValueError(f"--key: expected a column of the table, got {key!r}")
     known, wanted = read_texts(frame, key), read_texts(column.to_frame(), column.name)
