@@ -21,6 +21,7 @@ import pandas as pd
 import pyarrow as pa
 
 from lowrankgcn._progress import report_progress
+from lowrankgcn.cli.class_names import merged_classes
 from lowrankgcn.cli.options import FILES
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.table_labels import find_markers, label_notes, merged_labels, read_edges
@@ -169,6 +170,9 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
     with prefix_errors(table.name):
         if files:
             frame = _with_labels(frame, labels, in_table)
+        merge, ignore_case = options.get("merge_classes"), bool(options.get("ignore_case"))
+        labels, more = merged_classes(labels, merge, ignore_case)
+        notes += more
         if not few_labels or labels.nunique() > 1:
             check_classes(labels)
         features = columns.features(rows, decimal=table.decimal)
@@ -181,8 +185,8 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
 def _with_target(file: TableFile, target: str, new: bool, notes: list[str]) -> pd.DataFrame:
     """Add an empty target column to a table without it, unless the name is a misspelling."""
     frame = file.frame
-    if target not in frame.columns and len(file.sheets) > 1:
-        having = [name for name, columns in file.sheets.items() if target in columns]
+    having = [name for name, columns in file.sheets.items() if target in columns]
+    if target not in frame.columns and len(file.sheets) > 1 and (having or not new):
         listed = ", ".join(map(repr, file.sheets))
         where = f"--sheet {shlex.quote(having[0])} has it" if having else "none of them has it"
         got = f"the sheet that was read has no column {target!r}; the sheets are {listed}; {where}"

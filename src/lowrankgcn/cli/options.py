@@ -34,6 +34,7 @@ _TARGET = "Column of the classes; its cells are empty in unlabelled rows."
 _LABELS = "File with more labels: the target, and row numbers as suggest writes or --key; repeat."
 _UNLABELLED = "Texts that mark unlabelled rows, such as NA,?; '' for empty cells only."
 _CLASS = "Text that is a class, such as none, although it often marks unlabelled rows; repeat."
+_MERGE = "Merge classes, such as 'Yes=yes,Y;No=no,N'."
 _EDGES = "Edges of a graph of the rows: two columns of row numbers or --key, perhaps weights."
 _HYPEREDGES = "Hyperedges of the rows: a column of row numbers or --key, and one of hyperedges."
 _VECTORS = "One vector of numbers for each row, such as an embedding, in a NumPy file (.npy)."
@@ -119,6 +120,8 @@ _OPTIONS = (
     _flag("--by-position", "Keep labels of a journal at their row numbers.", _LABELLING),
     _option("--unlabelled", str, "TEXT,TEXT,…", _UNLABELLED, _LABELLING),
     _option("--class", list[str], "TEXT", _CLASS, _LABELLING),
+    _option("--merge-classes", str, "NEW=OLD,…;…", _MERGE, _LABELLING),
+    _flag("--ignore-case", "Classes that differ by case or blanks only are one.", _LABELLING),
     _option("--drop", list[str], "COLUMN", "Column to ignore; repeat, or use commas.", _COLUMNS),
     _option("--categorical", list[str], "COLUMN", "Column to use as categories.", _COLUMNS),
     _option("--numeric", list[str], "COLUMN", "Column to use as numbers.", _COLUMNS),
@@ -185,7 +188,7 @@ PARAMETERS = {one.name: one for one in _OPTIONS} | {
     "pages": _output("--out -o", "Folder for all files.", "DIR", default=Path("reproduction")),
 }
 FILES = "encoding delimiter decimal sheet header_row vectors"
-COLUMNS = f"unlabelled class_ drop categorical numeric text {FILES}"
+COLUMNS = f"unlabelled class_ merge_classes ignore_case drop categorical numeric text {FILES}"
 TABLES = f"labels key by_position {COLUMNS}"
 GRAPHS = "edges hyperedges"
 

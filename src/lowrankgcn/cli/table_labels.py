@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
@@ -20,7 +19,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lowrankgcn._format import plural
+from lowrankgcn._format import percent, plural
+from lowrankgcn.cli.class_names import plain_class, spelling_notes
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import TableFile, read_file, read_texts
 from lowrankgcn.files.row_matching import RowMatcher, free_name
@@ -33,6 +33,7 @@ MARKERS = frozenset(
 )
 
 _LISTED = 3
+_MOST = 0.5  # share of a class that may mark unlabelled rows
 
 
 def find_markers(
@@ -54,7 +55,7 @@ def find_markers(
     -------
     markers : list of str
     notes : list of str
-        Classes that may be markers.
+        Classes that may be markers: usual ones, or one class that fills most of the target.
 
     Raises
     ------
@@ -74,12 +75,17 @@ def find_markers(
             raise ValueError(f"--class: {name!r} is also named in --unlabelled")
     if unlabelled is not None:
         return markers, []
-    usual = [name for name in names if _plain(name) in MARKERS and name not in classes]
+    usual = [name for name in names if plain_class(name) in MARKERS and name not in classes]
     if usual and len(names) == len(counts):  # no cell is empty
         listed = ", ".join(map(repr, usual))
         as_classes = " ".join(f"--class {shlex.quote(name)}" for name in usual)
         advice = f"use --unlabelled {shlex.quote(','.join(usual))} or {as_classes}"
         raise ValueError(f"{listed} may be a class or mark unlabelled rows; {advice}")
+    largest = counts[names].max() / counts.sum() if len(names) > 2 and not classes else 0.0
+    if len(names) == len(counts) and largest > _MOST:
+        value = str(counts[names].idxmax())
+        meant = f"did you mean --unlabelled {shlex.quote(value)}?"
+        return [], [f"{percent(largest, 0)} of the rows are {value!r}: {meant}"]
     reason = "because empty cells mark unlabelled rows; if it marks some as well, use --unlabelled"
     return [], [f"{name!r} is a class, {reason} {shlex.quote(name)}" for name in usual]
 
@@ -93,11 +99,8 @@ def label_notes(labels: pd.Series, features: Table, names: Iterable[str]) -> Ite
     """
     known = np.flatnonzero(labels.notna())
     labels = labels.iloc[known]
-    classes = pd.Series(sorted(labels.unique()), dtype=object)
-    for _, same in classes.groupby(classes.map(_plain)):
-        if len(same) > 1:
-            listed, advice = ", ".join(map(repr, same)), "if they are one class, correct the table"
-            yield f"classes {listed} differ only by blanks, case or zeros; {advice}"
+    yield from spelling_notes(labels)
+    classes = labels.unique()
     if len(classes) > 2 and 2 * len(classes) > len(known):
         count = plural(len(known), "label")
         yield f"{count} of {len(classes)} classes are few; label more rows of each class"
@@ -107,12 +110,6 @@ def label_notes(labels: pd.Series, features: Table, names: Iterable[str]) -> Ite
         if -1 not in codes and len(pairs) == len(set(codes)) == len(classes):
             reason = "each class has a value of its own; if so, leave it out by --drop"
             yield f"column {name!r} may be another name of the class: {reason} {str(name)!r}"
-
-
-def _plain(name: str) -> str:
-    """Return a class without differences of spelling; "3.0" is 3."""
-    text = " ".join(name.split()).casefold()
-    return text[:-2] if re.fullmatch(r"-?[0-9]+\.0", text) else text
 
 
 def merged_labels(
