@@ -149,9 +149,8 @@ def test_dual_rows_are_primal_rows(name: str) -> None:
 def test_norms_of_wide_features_are_estimated() -> None:
     """Norms by 128 random projections have a relative standard deviation of 1/√256 = 0.0625."""
     nodes = NodeGraph.fit(graph(), words(d=2000))
-    centre = nodes.centre("graph")
-    estimate = np.sqrt(nodes.squared_norms("graph", centre))
-    exact = np.linalg.norm(nodes.rows("graph").dense() - centre, axis=1)
+    estimate = np.sqrt(nodes.squared_norms("graph"))
+    exact = np.linalg.norm(nodes.rows("graph").dense() - nodes.centres["graph"], axis=1)
     assert np.abs(estimate / exact - 1).max() < 4 / np.sqrt(256)
     assert np.sqrt(np.mean((estimate / exact - 1) ** 2)) < 2 / np.sqrt(256)
 
@@ -329,7 +328,7 @@ def test_any_graph_is_classified(case: tuple[Any, np.ndarray, np.ndarray]) -> No
     """Isolated nodes, many components, empty hyperedges and empty rows give distributions."""
     made, X, classes = case
     nodes = NodeGraph.fit(made, X)
-    blocks = [PropagatedBlock.fit(name, nodes) for name in PROPAGATIONS]
+    blocks = [PropagatedBlock.fit(name, nodes) for name in nodes.centres]
     views, labelled = node_views(nodes), np.arange(len(X) - 1)
     known = {name: rows[labelled] for name, rows in views.items()}
     prior = Prior.load("graph_prior")

@@ -181,7 +181,8 @@ class ExplainedRow:
         ]
         if self.linked is not None:
             same, count = self.linked
-            lines.append(f"  {same} of {plural(count, 'linked node')} predicted {self.predicted}")
+            those = f"{same} of {plural(count, 'linked node')} predicted {self.predicted}"
+            lines.append(f"  {those if count else 'no linked nodes'}")
         shown = sorted(self.contributions[:top], key=lambda one: one.amount < 0)
         lines += [f"  {one.amount:+.2f}  {_reason(one, first)}" for one in shown]
         rest = self.contributions[len(shown) :]

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import ColumnWarning, warn_caller
+from lowrankgcn.gp.node_features import is_narrow
 from lowrankgcn.gp.node_graph import carries_features
 from lowrankgcn.graphs import Graph
 from lowrankgcn.operators import FloatArray
@@ -36,7 +37,7 @@ _SAVED_ROWS = {"label_distributions_", "unplaced_"}
 _LARGEST = 1e295
 _ADVICE = "to decide it yourself, convert columns to floats, dates or pandas' type category"
 
-Kind = Literal["points", "table", "nodes", "incidence", "affinities", "graph"]
+Kind = Literal["points", "table", "nodes", "sparse", "incidence", "affinities", "graph"]
 
 
 @final
@@ -46,9 +47,10 @@ class Rows:
 
     Attributes
     ----------
-    kind : {"points", "table", "nodes", "incidence", "affinities", "graph"}
+    kind : {"points", "table", "nodes", "sparse", "incidence", "affinities", "graph"}
         Numbers, NaN where missing; a table with categories; features of the nodes of a graph, a
-        table or sparse; incidence rows; weights to the fitted rows; a graph without features.
+        table or sparse; wide sparse features; incidence rows; weights to the fitted rows; a graph
+        without features.
     data : array, Table, sparse array or Graph
     n_rows : int
     later : {"points", "table", "incidence", "affinities"}
@@ -141,7 +143,7 @@ class Sample:
     ) -> Sample:
         """Draw `fit_rows` rows, or more if `always` has more; all rows of a given graph."""
         every = np.arange(rows.n_rows)
-        built = isinstance(graph, str) and rows.kind in ("points", "table")
+        built = isinstance(graph, str) and rows.kind in ("points", "table", "sparse")
         if rows.n_rows <= fit_rows or not built:
             return cls(rows, every, rows.data)
         others = np.setdiff1d(every, always)
@@ -209,8 +211,13 @@ def read_rows(
         kind = "nodes"
     elif graph == "precomputed":
         kind = "affinities"
-    elif sp.issparse(X) and (graph == "hypergraph" or (graph == "auto" and numbers == "table")):
+    elif sp.issparse(X) and graph == "hypergraph":
         kind = "incidence"
+    elif sp.issparse(X) and isinstance(graph, str) and not is_narrow(X):
+        if graph not in ("auto", "knn"):
+            expected = "'auto', 'knn' or 'hypergraph' for sparse rows of many columns"
+            raise invalid("graph", expected, repr(graph))
+        kind = "sparse"
     elif graph == "hypergraph":
         kind = "table"
     elif numbers == "points" and (isinstance(graph, Graph) or graph == "auto"):
@@ -280,6 +287,8 @@ def check_rows(
             names = getattr(estimator, "feature_names_in_", range(table.shape[1]))
             X = columns.features(table if table.named else table.matched(names, names, "X"))
         return X.as_matrix() if kind == "points" else X
+    if sp.issparse(X) and kind in ("points", "table"):
+        X = X.toarray()  # of few columns
     as_table = kind == "table" or (kind == "nodes" and not sp.issparse(X))
     if as_table:
         X = Table.read(X, "X")
@@ -313,7 +322,7 @@ def check_rows(
             reset=reset,
             dtype=np.float64,
             order="C",
-            accept_sparse=False if kind == "points" else "csr",
+            accept_sparse="csr",
             ensure_all_finite="allow-nan" if kind == "points" else True,
             ensure_min_samples=fewest,
         )

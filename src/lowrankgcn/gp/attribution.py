@@ -14,6 +14,9 @@ contributes the mean change of the result at its turn, over background rows and 
 columns. The changes along an order add up to the whole change, so the sum of the contributions is
 exact for any sample of orders.
 
+The scores of propagated features are linear in the features, of the node and of others, relative to
+their mean. Every feature has its own term.
+
 >>> import numpy as np
 >>> from lowrankgcn.gp.attribution import shapley_values
 >>> def product(start, replaced):  # of two columns: 2 and 3 in the row, 0 and 1 in the background
@@ -32,6 +35,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -42,6 +46,7 @@ from lowrankgcn._parallel import chunks
 from lowrankgcn.gp.blocks import Views
 from lowrankgcn.gp.compiled import CompiledScores
 from lowrankgcn.gp.process import GaussianProcess
+from lowrankgcn.gp.propagated_block import PropagatedBlock
 from lowrankgcn.operators import FloatArray
 
 Index = NDArray[np.intp]
@@ -115,6 +120,40 @@ def by_columns(
 
     baselines, amounts, errors = zip(*map(of_row, range(len(ends))), strict=True)
     return np.array(baselines), np.array(amounts), np.array(errors)
+
+
+def by_features(
+    compiled: CompiledScores, background: Parts, rows: Parts, pair: Pair
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return baselines (q,), and contributions of columns with their errors, both (q, p).
+
+    Parameters and results are as for :func:`by_columns`. Features of a table have a last column for
+    the graph itself. Wide features have a column each and no errors.
+    """
+    process, maps = compiled.process, compiled.maps
+    propagated = np.array([isinstance(block, PropagatedBlock) for block in process.blocks])
+    terms: FloatArray = np.zeros(())
+    for k in np.flatnonzero(propagated):
+        block: Any = process.blocks[k]
+        weights = process.readouts[k][:, pair[0]] - process.readouts[k][:, pair[1]]
+        parts = block.parts(block.represent(rows), weights)
+        terms = terms + process.temperature * process.amplitudes[k] * parts
+    if maps.features is None:
+        return _level(process, pair), terms, np.zeros_like(terms)
+    rest = np.flatnonzero(~propagated)
+    others = replace(
+        process,
+        blocks=tuple(process.blocks[k] for k in rest),
+        amplitudes=process.amplitudes[rest],
+        labelled=tuple(process.labelled[k] for k in rest),
+    )
+    cells = {name: rows[name] for name in background}
+    baselines, amounts, errors = by_columns(CompiledScores(others, maps), background, cells, pair)
+    # The last feature is a column of ones, which the graph changes.
+    owners = np.append(maps.features.owners, amounts.shape[1] - 1)
+    for feature, owner in enumerate(owners):
+        amounts[:, owner] += terms[:, feature]
+    return baselines, amounts, errors
 
 
 def log_odds(process: GaussianProcess, scores: FloatArray, pair: Pair) -> FloatArray:

@@ -145,7 +145,7 @@ function connection() {
   const away = !store.connected;
   const labels = store.waiting === 1 ? "1 label waits" : `${store.waiting} labels wait`;
   let text = "";
-  if (away) text = store.refused ? "The server has a new address: open the page it printed, in this tab." : "The server is away; reconnecting …";
+  if (away) text = store.refused ? "The server has a new address: open the page it printed, in this tab." : store.state.message ? `The server has ended: ${store.state.message}` : "The server is away; reconnecting …";
   if (away && store.waiting) text += ` ${labels} to be saved.`;
   $("connection").textContent = text;
   document.body.classList.toggle("away", away);

@@ -124,7 +124,7 @@ function title(cells) {
 }
 
 export function connectPointer() {
-  store.on("table", () => {
+  store.on("map", () => {
     overlay.addEventListener("pointerdown", down);
     overlay.addEventListener("pointermove", move);
     overlay.addEventListener("pointerup", up);
