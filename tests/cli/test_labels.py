@@ -299,6 +299,22 @@ class TestMoreLabels:
         kinds = read_file(out).frame["kind"]
         assert kinds.isna()[[0, 2]].all() and kinds[1] == "setosa"
 
+    def test_unknown_rows(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path, labels = tmp_path / "t.csv", tmp_path / "labels.csv"
+        flowers(name=[f"n{k}" for k in range(150)]).to_csv(path, index=False)
+        for key, content in (
+            (["--key", "name"], "name,kind\nn1,new\nzz,new\nn2,new\n"),
+            ([], "row,kind\n2,new\n151,new\n3,new\n"),
+        ):
+            labels.write_text(content)
+            options = ["--labels", str(labels), *key]
+            said = refused(capsys, "classify", str(path), "-t", "kind", *options)
+            assert "zz" in said and "--skip-unknown" in said if key else "from 1 to 150" in said
+            document = classified(path, capsys, *options, "--skip-unknown")
+            assert document["classes"]["new"]["given"] == 2
+            note = "1 label of rows that are not in the table are left out"
+            assert any(note in text for text in document["notes"])
+
     @pytest.mark.parametrize("ending", ["parquet", "csv"])
     def test_types_of_labels(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str

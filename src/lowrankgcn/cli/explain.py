@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lowrankgcn.estimators.explanation import ExplainedRow
 
 
-@command(f"model tables row {FILES} by top as_json")
+@command(f"model tables row {FILES} allow_missing by top as_json")
 def explain(args: Arguments) -> None:
     """Explain the predicted classes of rows.
 
@@ -33,6 +33,7 @@ def explain(args: Arguments) -> None:
     with run.progress("reading"):
         from lowrankgcn.cli.labelled_table import read_table
         from lowrankgcn.estimators.model_files import read_model
+        from lowrankgcn.tables.column_names import match_columns
 
         with one_line_errors():
             saved = read_model(model)
@@ -46,7 +47,10 @@ def explain(args: Arguments) -> None:
             message = f"{file.name} has {count}, there is no row {max(numbers)}"
             raise option_error("--row", message)
         with one_line_errors(), prefix_errors(file.name):
-            chosen = file.rows().take([number - 1 for number in numbers])
+            matched, notes = match_columns(
+                file.rows(), [*columns.used], allow_missing=args.allow_missing
+            )
+            chosen = matched.take([number - 1 for number in numbers])
             features = columns.features(chosen, decimal=file.decimal)
     with run.progress("explaining"), one_line_errors():
         explanation = classifier.explain(features, by=args.by)
@@ -54,9 +58,11 @@ def explain(args: Arguments) -> None:
     source = saved.description.get("source")
     if args.as_json:
         document = {"model": str(model), "table": file.name, "learned_from": source}
+        document["notes"] = [*file.notes, *notes]
         rows = [_document(one, args.top) for one in explained]
         run.print_json(document | {"by": explanation.by, "rows": rows})
         return
+    run.print_facts({"note": [*file.notes, *notes]}, width=6)
     for one in explained:
         for text in one.lines(explanation.by, args.top, first=1):
             run.print_line(text)

@@ -20,7 +20,7 @@ from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.table_labels import find_markers
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import read_texts
-from lowrankgcn.tables.column_choice import check_names
+from lowrankgcn.tables.column_names import check_names
 
 
 def classify_folder(args: Arguments, name: str, settings: Mapping[str, Any]) -> None:

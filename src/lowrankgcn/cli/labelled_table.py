@@ -164,8 +164,8 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
         in_table = labels = labels.where(~labels.isin(markers), None)
         notes += [*columns.notes, *columns.left_out_notes(), *more]
     for path in files:
-        by_position = bool(options.get("by_position"))
-        labels, more = merged_labels(labels, frame, read_file(path), key, by_position)
+        how = bool(options.get("by_position")), bool(options.get("skip_unknown"))
+        labels, more = merged_labels(labels, frame, read_file(path), key, *how)
         notes += more
     with prefix_errors(table.name):
         if files:

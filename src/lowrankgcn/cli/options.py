@@ -118,6 +118,7 @@ _OPTIONS = (
         _LABELLING,
     ),
     _flag("--by-position", "Keep labels of a journal at their row numbers.", _LABELLING),
+    _flag("--skip-unknown", "Leave out labels of rows that the table lacks.", _LABELLING),
     _option("--unlabelled", str, "TEXT,TEXT,…", _UNLABELLED, _LABELLING),
     _option("--class", list[str], "TEXT", _CLASS, _LABELLING),
     _option("--merge-classes", str, "NEW=OLD,…;…", _MERGE, _LABELLING),
@@ -132,6 +133,7 @@ _OPTIONS = (
     _option("--sheet", str, "NAME|N", "Sheet of a workbook.", _READING, show_default="the first"),
     _option("--header-row", int, "N", "Line with the column names.", _READING, min=1, **_AUTO),
     _option("--vectors", Path, "FILE", _VECTORS, _READING),
+    _flag("--allow-missing", "Read columns that the table lacks as missing cells.", _READING),
     _output("--out -o", _OUT),
     _flag("--overwrite", "Allow --out to replace the table.", _OUTPUT),
     _output("--report", "Write an HTML report with figures."),
@@ -189,7 +191,7 @@ PARAMETERS = {one.name: one for one in _OPTIONS} | {
 }
 FILES = "encoding delimiter decimal sheet header_row vectors"
 COLUMNS = f"unlabelled class_ merge_classes ignore_case drop categorical numeric text {FILES}"
-TABLES = f"labels key by_position {COLUMNS}"
+TABLES = f"labels key by_position skip_unknown {COLUMNS}"
 GRAPHS = "edges hyperedges"
 
 

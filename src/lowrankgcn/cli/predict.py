@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 _SHOWN = 3  # unknown values in a note
 
 
-@command(f"model tables {FILES} out overwrite probabilities level as_json quiet")
+@command(f"model tables {FILES} allow_missing out overwrite probabilities level as_json quiet")
 def predict(args: Arguments) -> None:
     """Classify all rows of a table with a model written by `classify --save`.
 
-    Columns are matched by name, in any order; other columns are ignored. Values that the model was
-    not trained on are counted. The output has two more columns, **prediction** and
+    Columns are matched by name, in any order, without case and blanks if need be; others are
+    ignored. **--allow-missing** reads columns that the table lacks as missing cells. Values that
+    the model was not trained on are counted. The output has two more columns, **prediction** and
     **probability**; it is printed unless **--out** or **--json** is given.
 
     Examples
@@ -44,13 +45,17 @@ def predict(args: Arguments) -> None:
         from lowrankgcn.cli.predictions import Predictions
         from lowrankgcn.estimators.model_files import read_model
         from lowrankgcn.files import read_texts
+        from lowrankgcn.tables.column_names import match_columns
     labelled_table.check_ending(out)
     with run.step("reading"), one_line_errors():
         classifier = read_model(model)
         columns = model_columns(model, classifier)
         file = labelled_table.read_table(vars(args))
         with prefix_errors(file.name):
-            features = columns.features(file.rows(), decimal=file.decimal)
+            rows, matched = match_columns(
+                file.rows(), [*columns.used], allow_missing=args.allow_missing
+            )
+            features = columns.features(rows, decimal=file.decimal)
             known = columns.target in file.frame.columns
             labels = read_texts(file.frame, columns.target) if known else None
     with run.computing("prediction", timed=True):
@@ -76,9 +81,9 @@ def predict(args: Arguments) -> None:
         share = percent(agreement["right"] / agreement["rows"])
         facts["agreement"] = f"{share} of {plural(agreement['rows'], 'labelled row')}"
     expected = {columns.target, *columns.used, *columns.left_out}
-    extra = [name for name in frame.columns if name not in expected]
+    extra = [name for name in frame.columns if name in rows.names and name not in expected]
     unknown = _unknown_values(classifier, features)
-    run.notes += [*file.notes, *labelled_table.earlier_note(earlier, "replaced")]
+    run.notes += [*file.notes, *matched, *labelled_table.earlier_note(earlier, "replaced")]
     if extra:
         run.notes.append("columns that the model does not use: " + ", ".join(map(repr, extra)))
     for name, values in unknown.items():

@@ -118,6 +118,7 @@ def merged_labels(
     more: TableFile,
     key: str | None,
     by_position: bool = False,
+    skip_unknown: bool = False,
 ) -> tuple[pd.Series, list[str]]:
     """Add the labels of another file.
 
@@ -134,6 +135,8 @@ def merged_labels(
         Column of both tables that identifies the rows; journals of the studio do without it.
     by_position : bool
         Whether labels of a journal stay at their row numbers, whatever the cells.
+    skip_unknown : bool
+        Whether labels of rows that are not in the table are left out, with a note.
 
     Raises
     ------
@@ -174,7 +177,12 @@ def merged_labels(
             rows = present.to_numpy(np.intp)
             changed, new = changed.loc[present.index], new[present.index]
         else:
-            rows = row_positions(changed[place], frame, key)
+            rows = row_positions(changed[place], frame, key, skip_unknown)
+            if len(lost := changed[place][rows < 0]):
+                some = ", ".join(map(repr, read_texts(lost.to_frame(), place)[:_LISTED]))
+                what = f"{plural(len(lost), 'label')} of rows that are not in the table"
+                notes.append(f"{more.name}: {what} are left out: {some}")
+                changed, new, rows = changed[rows >= 0], new[rows >= 0], rows[rows >= 0]
         _check_cells(changed, frame.iloc[rows], {target, place})
     if len(set(rows.tolist())) < len(rows):
         notes.append(f"{more.name} has several labels of one row; the last one is used")
@@ -187,10 +195,19 @@ def merged_labels(
     return labels, notes
 
 
-def row_positions(column: pd.Series, frame: pd.DataFrame, key: str | None) -> Any:
-    """Return positions in a table from row numbers, or from values of its column `key`."""
+def row_positions(
+    column: pd.Series, frame: pd.DataFrame, key: str | None, skip_unknown: bool | None = None
+) -> Any:
+    """Return positions in a table from row numbers, or from values of its column `key`.
+
+    Those that are not in the table raise ValueError, or are −1 with `skip_unknown`; None if there
+    is no such option.
+    """
     if key is None:
-        return _row_numbers(column, len(frame))
+        if not skip_unknown:
+            return _row_numbers(column, len(frame))
+        rows = _row_numbers(column, 2**53)
+        return np.where(rows < len(frame), rows, -1)
     if key not in frame.columns:
         raise ValueError(f"--key: expected a column of the table, got {key!r}")
     known, wanted = read_texts(frame, key), read_texts(column.to_frame(), column.name)
@@ -203,10 +220,13 @@ def row_positions(column: pd.Series, frame: pd.DataFrame, key: str | None) -> An
     if wanted.isna().any():
         raise ValueError(f"column {column.name!r}: expected values of {key!r}, got an empty cell")
     rows = index.get_indexer(wanted)
+    if skip_unknown:
+        return np.where(rows < 0, -1, filled[rows])
     if (rows < 0).any():
         absent = wanted[rows < 0].unique().tolist()
         listed = ", ".join(map(repr, absent[:_LISTED])) + (", …" if len(absent) > _LISTED else "")
-        raise ValueError(f"column {column.name!r}: the table has no row {listed}")
+        advice = "" if skip_unknown is None else "; --skip-unknown leaves it out"
+        raise ValueError(f"column {column.name!r}: the table has no row {listed}{advice}")
     return filled[rows]
 
 
