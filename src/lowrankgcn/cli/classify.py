@@ -15,9 +15,9 @@ _FEW_COLUMNS = 30  # the importance of more columns is computed on request only
 
 
 @command(
-    f"context table_or_folder target {TABLES} out_or_folder overwrite report save probabilities "
-    f"level importance method class_shares class_weight graph {GRAPHS} rank architecture filter "
-    "bandwidth scheduler workers seed as_json quiet"
+    f"context table_or_folder target {TABLES} out_or_folder overwrite report save "
+    "probabilities reasons level importance method class_shares class_weight graph "
+    f"{GRAPHS} rank architecture filter bandwidth scheduler workers seed as_json quiet"
 )
 def classify(args: Arguments) -> None:
     """Predict the class of every row whose target cell is empty.
@@ -60,7 +60,7 @@ def classify(args: Arguments) -> None:
         classify_folder(args, name, settings)
         return
     terminal.refuse(options, "scheduler workers", "only available for folders of Parquet files")
-    given = terminal.given_graph(options, "graph save importance bandwidth")
+    given = terminal.given_graph(options, "graph save importance bandwidth reasons")
     inputs = terminal.inputs(args.table, args.labels, given)
     out, report, save = args.out, args.report, args.save
     replaceable = {} if args.overwrite else inputs
@@ -69,7 +69,10 @@ def classify(args: Arguments) -> None:
     to_stdout = str(out) == "-" or not (out or report or save or args.as_json or args.quiet)
     run = terminal.Run(quiet=args.quiet, as_json=args.as_json, rows_printed=to_stdout)
     with run.step("loading"):
+        import numpy as np
+
         from lowrankgcn.cli.labelled_table import check_ending, read_labelled_table, write_table
+        from lowrankgcn.cli.predictions import explain_rows
         from lowrankgcn.cli.results import fit_summary, save_model, write_report
     check_ending(out)
     with run.step("reading"), terminal.one_line_errors():
@@ -94,6 +97,11 @@ def classify(args: Arguments) -> None:
         with run.step("sets"):
             sets, unsure = classifier.prediction_sets(level=args.level), classifier.unsure()
         predictions = replace(predictions, level=args.level, sets=sets, unsure=unsure)
+    if args.reasons:
+        with run.step("reasons"):
+            rows = np.flatnonzero(predictions.unlabelled)
+            reasons = explain_rows(classifier, data.features, rows)
+        predictions = replace(predictions, reasons=reasons)
     importance = args.importance
     if importance is None:
         few = data.features.shape[1] <= _FEW_COLUMNS
@@ -129,7 +137,7 @@ def _classifier_settings(options: Mapping[str, Any]) -> tuple[str, dict[str, Any
     network = options["method"] == "gcn"
     if network and not torch_installed():
         raise terminal.option_error("--method", TORCH_MISSING)
-    for_others = "level" if network else "architecture filter bandwidth"
+    for_others = "level reasons" if network else "architecture filter bandwidth"
     terminal.refuse(options, for_others, f"only with --method {'gp' if network else 'gcn'}")
     names = ("graph", "rank", "architecture", "filter", "bandwidth")
     settings = {name: options[name] for name in names if options[name] is not None}

@@ -75,7 +75,8 @@ def _check(args: Arguments) -> None:
     if len(args.table) > 1:
         raise terminal.option_error("TABLE", "expected one folder or several files")
     of_files = (
-        "report level labels edges hyperedges categorical numeric text merge_classes ignore_case"
+        "report level reasons labels edges hyperedges categorical numeric text "
+        "merge_classes ignore_case"
     )
     terminal.refuse(options, of_files, "not available for folders")
     terminal.refuse(options, FILES, "only for text files, not for folders")

@@ -178,7 +178,10 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
         features = columns.features(rows, decimal=table.decimal)
     whole = [name for name, kind in columns.used.items() if kind not in ("text", "vector")]
     notes += label_notes(labels, features, whole)
-    graph = None if edges is None else read_edges(edges, frame, key, hyper=hyper)
+    graph = None
+    if edges is not None:
+        graph, more = read_edges(edges, frame, key, hyper=hyper)
+        notes += more
     return LabelledTable(replace(table, frame=frame), columns, features, labels, notes, graph)
 
 
@@ -217,7 +220,7 @@ def columns_of_earlier_run(frame: pd.DataFrame) -> list[str]:
     """Return the columns that an earlier run added to a table.
 
     A prediction is followed by its probability, and perhaps by the class without the own label and
-    its probability, sets of classes, which rows are unsure, and probabilities of classes.
+    its probability, sets of classes, which rows are unsure, reasons, and probabilities of classes.
 
     >>> frame = pd.DataFrame({"size": ["1"], "prediction": ["a"], "probability": ["0.9"]})
     >>> columns_of_earlier_run(frame)
@@ -234,7 +237,7 @@ def columns_of_earlier_run(frame: pd.DataFrame) -> list[str]:
 
 def _is_added(frame: pd.DataFrame, name: str) -> bool:
     """Return whether a column has the name and the values of those after a prediction."""
-    if re.fullmatch(r"classes_\d+(\.\d+)?|loo_class(_\d+)?", str(name)):
+    if re.fullmatch(r"classes_\d+(\.\d+)?|loo_class(_\d+)?|reason_\d+(_\d+)?", str(name)):
         return True
     if re.fullmatch(r"unsure(_\d+)?", str(name)):
         return bool(read_texts(frame, name).dropna().str.lower().isin(["true", "false"]).all())

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 _SHOWN = 3  # unknown values in a note
 
 
-@command(f"model tables {FILES} allow_missing out overwrite probabilities level as_json quiet")
+@command(
+    f"model tables {FILES} allow_missing out overwrite probabilities reasons level as_json quiet"
+)
 def predict(args: Arguments) -> None:
     """Classify all rows of a table with a model written by `classify --save`.
 
@@ -42,7 +44,7 @@ def predict(args: Arguments) -> None:
     run = terminal.Run(quiet=args.quiet, as_json=args.as_json, rows_printed=to_stdout)
     with run.step("loading"):
         from lowrankgcn.cli import labelled_table
-        from lowrankgcn.cli.predictions import Predictions
+        from lowrankgcn.cli.predictions import Predictions, explain_rows
         from lowrankgcn.estimators.model_files import read_model
         from lowrankgcn.files import read_texts
         from lowrankgcn.tables.column_names import match_columns
@@ -60,9 +62,22 @@ def predict(args: Arguments) -> None:
             labels = read_texts(file.frame, columns.target) if known else None
     with run.computing("prediction", timed=True):
         shares, sets, unsure = classifier.classify(features, level)
+    reasons = None
+    if args.reasons:
+        with run.step("reasons"), one_line_errors():
+            restored = classifier.restored()
+            if not hasattr(restored, "explain"):
+                raise ValueError(f"{model}: no reasons of networks; use --method gp")
+            reasons = explain_rows(restored, features)
     kind = classifier.description.get("type")
     predictions = Predictions.from_labels(
-        classifier.classes, shares, type=kind, level=level, sets=sets, unsure=unsure
+        classifier.classes,
+        shares,
+        type=kind,
+        level=level,
+        sets=sets,
+        unsure=unsure,
+        reasons=reasons,
     )
     earlier = labelled_table.columns_of_earlier_run(file.frame)
     earlier = [name for name in earlier if name not in columns.used]

@@ -22,12 +22,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lowrankgcn._format import percent, plural
+from lowrankgcn._progress import report_progress
 from lowrankgcn.cli.terminal import Run, name_text
 from lowrankgcn.tables.cells import lower_boolean
 
 if TYPE_CHECKING:
     from lowrankgcn.estimators.evidence import Evidence
+    from lowrankgcn.estimators.explanation import ExplainedRow
 
+_REASONS = 3  # of a row
+_EXPLAINED = 500  # rows explained at a time
+_ROUGH = 200  # evaluations for the reasons of a row
 _DIGITS = 6  # decimals of probabilities
 _SUSPECTS, _MOST_ROWS = 5, 20  # suspicious rows on the console, of classify and of audit
 
@@ -59,6 +64,8 @@ class Predictions:
         Rows that fit no labelled class.
     audit : DataFrame or None
         The labelled rows without their own label, see :func:`audit_labels`.
+    reasons : list of ExplainedRow, or None
+        Explanations of the unlabelled rows.
     """
 
     classes: NDArray[Any]
@@ -71,6 +78,7 @@ class Predictions:
     sets: Any = None
     unsure: Any = None
     audit: Any = None
+    reasons: Any = None
 
     @classmethod
     def from_labels(
@@ -164,6 +172,9 @@ class Predictions:
             columns[f"classes_{round(100 * self.level, 6):g}"] = texts
             marked = pa.array(self.unsure & self.unlabelled)
             columns["unsure"] = pd.array(marked, dtype=pd.ArrowDtype(pa.bool_()))
+        if self.reasons is not None:
+            rows = np.flatnonzero(self.unlabelled)
+            columns |= reason_columns(self.reasons, rows, len(frame))
         for name, shares in zip(self.classes, self.shares.T, strict=True) if each_class else ():
             columns[f"probability_{name}"] = np.round(shares, _DIGITS)
         return with_columns(frame, columns)
@@ -258,6 +269,33 @@ class Predictions:
             none = {"class": "none", "predicted": str(missing)}
             rows.append([none.get(name, "–") for name in columns])
         return [*columns], rows
+
+
+def explain_rows(
+    classifier: Any, features: Any, rows: Any = None, by: str = "auto", *, rough: bool = True
+) -> list[ExplainedRow]:
+    """Explain some rows of a table, by default all, in parts with progress.
+
+    A rough explanation finds the largest contributions in a few milliseconds per row.
+    """
+    options = {"evaluations": _ROUGH} if rough else {}
+    rows = np.arange(len(features)) if rows is None else rows
+    explained: list[ExplainedRow] = []
+    for start in range(0, len(rows), _EXPLAINED):
+        report_progress("explaining", start, len(rows))
+        part = features.take(rows[start : start + _EXPLAINED])
+        explained += classifier.explain(part, by=by, **options)
+    return explained
+
+
+def reason_columns(explained: Sequence[ExplainedRow], rows: Any, n_rows: int) -> dict[str, Any]:
+    """Return columns of reasons of `n_rows` rows: those of the explained ones, otherwise empty."""
+    texts = np.full((_REASONS, n_rows), None, object)
+    for row, one in zip(rows, explained, strict=True):
+        reasons = one.reasons(_REASONS, first=1)
+        texts[: len(reasons), row] = reasons
+    kind = pd.ArrowDtype(pa.string())
+    return {f"reason_{k + 1}": pd.array(column, kind) for k, column in enumerate(texts)}
 
 
 def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any]) -> tuple[pd.DataFrame, list[str]]:

@@ -18,8 +18,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lowrankgcn._format import percent, plural
+from lowrankgcn.cli import terminal
 from lowrankgcn.cli.class_names import plain_class, spelling_notes
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import TableFile, read_file, read_texts
@@ -259,8 +261,10 @@ def _check_cells(labelled: pd.DataFrame, rows: pd.DataFrame, others: set[str]) -
         raise ValueError(f"its rows are not those of the table: {example}; {advice}")
 
 
-def read_edges(path: Path, frame: pd.DataFrame, key: str | None, *, hyper: bool = False) -> Any:
-    """Read the graph whose nodes are the rows of a table.
+def read_edges(
+    path: Path, frame: pd.DataFrame, key: str | None, *, hyper: bool = False
+) -> tuple[Any, list[str]]:
+    """Read the graph whose nodes are the rows of a table; return it with notes.
 
     Parameters
     ----------
@@ -302,7 +306,7 @@ def read_edges(path: Path, frame: pd.DataFrame, key: str | None, *, hyper: bool 
             if (numbers < 0).any():
                 raise ValueError(f"column {names[1]!r}: expected hyperedges, got an empty cell")
             pairs = np.stack([index[0], numbers])
-            return Hypergraph.from_hyperedge_index(pairs, n_nodes=len(frame))
+            return Hypergraph.from_hyperedge_index(pairs, n_nodes=len(frame)), []
         weights = None
         if len(names) == 3:
             with prefix_errors(f"column {names[2]!r}"):
@@ -310,4 +314,20 @@ def read_edges(path: Path, frame: pd.DataFrame, key: str | None, *, hyper: bool 
                 weights = column.as_numbers().as_floats(names[2])
                 if np.isnan(weights).any():
                     raise ValueError("expected a weight for every edge, got an empty cell")
-        return AdjacencyGraph.from_edge_index(index, weights, n_nodes=len(frame))
+        with terminal.collect_warnings() as texts:
+            graph = AdjacencyGraph.from_edge_index(index, weights, n_nodes=len(frame))
+        return graph, [f"{file.name}: {text}" for text in (*texts, *_edge_notes(index))]
+
+
+def _edge_notes(index: NDArray[np.intp]) -> Iterator[str]:
+    """Yield notes on loops and on edges that are listed several times in the same direction.
+
+    >>> list(_edge_notes(np.array([[0, 1, 0, 2], [1, 0, 1, 2]])))
+    ['1 edge joins a row to itself', '1 edge is listed again; the weights add up']
+    """
+    loops = int((index[0] == index[1]).sum())
+    if loops:
+        yield f"{plural(loops, 'edge joins', 'edges join')} a row to itself"
+    again = index.shape[1] - np.unique(index, axis=1).shape[1]
+    if again:
+        yield f"{plural(again, 'edge is', 'edges are')} listed again; the weights add up"

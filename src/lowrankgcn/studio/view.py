@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _SAMPLE = 20  # rows by which a page notices that the table has changed
 _REASONS = 3
+_LINKS = 200  # rows joined to a row on the map
 _SHORT, _LONG = 200, 200_000  # characters of a cell in a list of rows, and of one row
 #: Endings of the files by what they contain; "labels" and "table" have the format of the table.
 ENDINGS = {
@@ -77,6 +79,7 @@ class View:
         frame, columns, features = data.table.frame, data.columns, data.features
         self._frame, self._features = frame.drop(columns=columns.target), features
         self._names, self._n = list(self._frame.columns), len(frame)
+        self._graph = data.graph
         self._written: dict[str, Path] = {}
         points = has_own_positions(features)
         axes = list(features.names) if points else ["direction 1", "direction 2"]
@@ -103,7 +106,7 @@ class View:
         self._order = lru_cache(2)(self._sorted)
 
     def row(self, row: int) -> dict[str, Any]:
-        """Return cells, label and probabilities of a row; dates also in ISO 8601."""
+        """Return cells, label, probabilities and linked rows of a row; dates also in ISO 8601."""
         state = self.session.state
         (cells,) = self._texts([self._checked(row)], _LONG)
         pairs = zip(self._names, cells, strict=True)
@@ -115,6 +118,7 @@ class View:
             ],
             "label": state.name(state.labels[row]),
             "probabilities": state.shares(row),
+            "links": [] if self._graph is None else linked_rows(self._graph, row)[:_LINKS],
         }
 
     def picture(self, row: int, column: int) -> tuple[bytes, str]:
@@ -300,3 +304,18 @@ def _unused(path: Path) -> Path:
     stem, _, rest = path.name.partition(".")
     others = (path.with_name(f"{stem}-{number}.{rest}") for number in count(2))
     return next(unused for unused in chain([path], others) if not unused.exists())
+
+
+def linked_rows(graph: Any, row: int) -> list[int]:
+    """Return the rows that a given graph joins to a row, or that share a hyperedge with it.
+
+    >>> import lowrankgcn as lg
+    >>> linked_rows(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]), 1)
+    [0, 2]
+    """
+    hyper = hasattr(graph, "incidence")
+    matrix = graph.incidence.matrix if hyper else graph.adjacency
+    weights = matrix @ matrix[[row]].T if hyper else matrix[[row]].T
+    rows = sp.coo_array(weights).coords[0]
+    linked: list[int] = np.unique(rows[rows != row]).tolist()
+    return linked
