@@ -43,6 +43,7 @@ def explain(args: Arguments) -> None:
         from lowrankgcn.cli.labelled_table import check_ending, read_table, write_table
         from lowrankgcn.cli.predictions import explain_rows, reason_columns, with_columns
         from lowrankgcn.estimators.model_files import read_model
+        from lowrankgcn.files.reading import VECTORS
         from lowrankgcn.tables.column_names import match_columns
 
         check_ending(out)
@@ -59,12 +60,11 @@ def explain(args: Arguments) -> None:
             message = f"{file.name} has {count}, there is no row {max(numbers)}"
             raise option_error("--row", message)
         with one_line_errors(), prefix_errors(file.name):
-            matched, renamed = match_columns(
-                file.rows(), [*columns.used], allow_missing=args.allow_missing
-            )
+            names = [one for one in columns.used if one != VECTORS or file.vectors is None]
+            matched, renamed = match_columns(file.frame, names, allow_missing=args.allow_missing)
             index = [number - 1 for number in numbers]
             run.notes += [*file.notes, *renamed]
-            features = columns.features(matched.take(index), decimal=file.decimal)
+            features = columns.features(file.rows(matched).take(index), decimal=file.decimal)
     with run.progress("explaining"), one_line_errors():
         explained = explain_rows(classifier, features, by=args.by, rough=not args.row)
     explained = [replace(one, row=n - 1) for one, n in zip(explained, numbers, strict=True)]

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -120,6 +120,7 @@ def merged_labels(
     more: TableFile,
     key: str | None,
     by_position: bool = False,
+    n_rows: int | None = None,
     skip_unknown: bool = False,
 ) -> tuple[pd.Series, list[str]]:
     """Add the labels of another file.
@@ -137,6 +138,9 @@ def merged_labels(
         Column of both tables that identifies the rows; journals of the studio do without it.
     by_position : bool
         Whether labels of a journal stay at their row numbers, whatever the cells.
+    n_rows : int, optional
+        Number of rows of the whole table, if `frame` has only some of them, with their numbers as
+        the index.
     skip_unknown : bool
         Whether labels of rows that are not in the table are left out, with a note.
 
@@ -179,7 +183,7 @@ def merged_labels(
             rows = present.to_numpy(np.intp)
             changed, new = changed.loc[present.index], new[present.index]
         else:
-            rows = row_positions(changed[place], frame, key, skip_unknown)
+            rows = row_positions(changed[place], frame, key, n_rows, skip_unknown)
             if len(lost := changed[place][rows < 0]):
                 some = ", ".join(map(repr, read_texts(lost.to_frame(), place)[:_LISTED]))
                 what = f"{plural(len(lost), 'label')} of rows that are not in the table"
@@ -197,8 +201,31 @@ def merged_labels(
     return labels, notes
 
 
+def named_rows(
+    files: Iterable[TableFile], key: str | None, names: Collection[str]
+) -> Callable[[pd.DataFrame], Any]:
+    """Return what marks the rows of a block that label files name, by number or by `key`."""
+    place = key or free_name("row", names)
+    columns = [file.frame[place].to_frame() for file in files if place in file.frame]
+    texts = {text for column in columns for text in read_texts(column, place)}
+    numbers = {int(text) - 1 for text in texts if str(text).isdecimal()}
+
+    def mark(block: pd.DataFrame) -> Any:
+        if key is None:
+            return np.isin(block.index, list(numbers))
+        if not texts or key not in block:
+            return np.zeros(len(block), bool)
+        return read_texts(block, key).isin(texts - {None}).to_numpy()
+
+    return mark
+
+
 def row_positions(
-    column: pd.Series, frame: pd.DataFrame, key: str | None, skip_unknown: bool | None = None
+    column: pd.Series,
+    frame: pd.DataFrame,
+    key: str | None,
+    n_rows: int | None = None,
+    skip_unknown: bool | None = None,
 ) -> Any:
     """Return positions in a table from row numbers, or from values of its column `key`.
 
@@ -206,10 +233,10 @@ def row_positions(
     is no such option.
     """
     if key is None:
-        if not skip_unknown:
-            return _row_numbers(column, len(frame))
-        rows = _row_numbers(column, 2**53)
-        return np.where(rows < len(frame), rows, -1)
+        count = len(frame) if n_rows is None else n_rows
+        numbers = _row_numbers(column, 2**53 if skip_unknown else count)
+        numbers = np.where(numbers < count, numbers, -1)
+        return numbers if n_rows in (None, len(frame)) else frame.index.get_indexer(numbers)
     if key not in frame.columns:
         raise ValueError(f"--key: expected a column of the table, got {key!r}")
     known, wanted = read_texts(frame, key), read_texts(column.to_frame(), column.name)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from lowrankgcn._codec import saved
-from lowrankgcn._format import plural
+from lowrankgcn._format import empty_text, plural
 from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import positive_float
 from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation, Nearest
@@ -148,22 +148,21 @@ class GPModel:
             return function(self.maps.parts(X, edges))
         return map_rows(lambda rows: function(self.maps.parts(rows)), X, _CHUNK)
 
-    def _without_cells(self, X: Any, count: int) -> NDArray[np.bool_]:
+    def without_cells(self, X: Any, count: int) -> NDArray[np.bool_]:
         """Return which rows have neither a cell nor a node, shape (q,)."""
         graph = self.maps.nodes is not None or "given" in self.maps.embeddings
         return X.empty_rows.copy() if isinstance(X, Table) and not graph else np.zeros(count, bool)
 
     def with_class_shares(self, distributions: FloatArray, X: Any, known: Any = ()) -> FloatArray:
         """Give rows without a cell, except the `known` ones, the class shares, with a warning."""
-        empty = self._without_cells(X, len(distributions))
+        empty = self.without_cells(X, len(distributions))
         empty[np.asarray(known, np.intp)] = False
         if empty.any():
             shares = np.bincount(self.codes, minlength=distributions.shape[1])
             distributions[empty] = apply_factors(
                 shares[None] / len(self.codes), self.process.factors
             )
-            rows = f"{plural(int(empty.sum()), 'row')} without any cell"
-            warn_caller(f"the probabilities of {rows} are the class shares", ColumnWarning)
+            warn_caller(empty_text(int(empty.sum())), ColumnWarning)
         return distributions
 
     @cached_property
@@ -331,7 +330,7 @@ class GPModel:
         odds = log_odds(self.process, scores, pair)
         if by != "columns":  # in double precision, to add up
             odds = baselines + amounts.sum(axis=1)
-        empty = self._without_cells(X, len(shares))  # the class shares are all there is
+        empty = self.without_cells(X, len(shares))  # the class shares are all there is
         rows, first, second = np.flatnonzero(empty), pair[0][empty], pair[1][empty]
         odds[rows] = baselines[rows] = np.log(shares[rows, first] / shares[rows, second])
         amounts[rows] = 0.0

@@ -142,14 +142,12 @@ class Sample:
         cls, rows: Rows, graph: str | Graph, always: NDArray[np.intp], fit_rows: int, seed: int
     ) -> Sample:
         """Draw `fit_rows` rows, or more if `always` has more; all rows of a given graph."""
-        every = np.arange(rows.n_rows)
         built = isinstance(graph, str) and rows.kind in ("points", "table", "sparse")
         if rows.n_rows <= fit_rows or not built:
-            return cls(rows, every, rows.data)
-        others = np.setdiff1d(every, always)
-        count = min(len(others), max(0, fit_rows - len(always)))
-        chosen = np.random.default_rng(seed).choice(others, count, replace=False)
-        index = np.sort(np.concatenate([always, chosen]))
+            return cls(rows, np.arange(rows.n_rows), rows.data)
+        keys = np.random.default_rng(seed).random(rows.n_rows)
+        keys[always] = -1.0
+        index = smallest_keys(keys, fit_rows)
         return cls(rows, index, take(rows.data, index))
 
     @cached_property
@@ -170,6 +168,23 @@ class Sample:
         every = np.empty((self.rows.n_rows, *values.shape[1:]))
         every[self.index], every[self.rest] = values, of_rows(take(self.rows.data, self.rest))
         return every
+
+
+def smallest_keys(
+    keys: NDArray[np.float64], count: int, most: int | None = None
+) -> NDArray[np.intp]:
+    """Return the places, ascending, of the `count` smallest random keys.
+
+    Negative keys belong to rows that are always chosen: all of them, or the `most` smallest.
+
+    >>> smallest_keys(np.array([0.5, -1.0, 0.1, 0.9]), 2)
+    array([1, 2])
+    """
+    negative = int((keys < 0).sum())
+    count = max(count, negative if most is None else min(most, negative))
+    if len(keys) <= count:
+        return np.arange(len(keys))
+    return np.sort(np.argpartition(keys, count - 1)[:count])
 
 
 def read_rows(

@@ -1,10 +1,10 @@
 """Names of columns: those in options, and those that another table spells differently.
 
 >>> import pandas as pd
->>> table = Table.read(pd.DataFrame({"Petal Length": [1.5], "kind": ["a"]}))
->>> matched, notes = match_columns(table, ["petal_length", "kind"])
->>> matched.names, notes
-(('petal_length', 'kind'), ["column 'Petal Length' is used as 'petal_length'"])
+>>> frame = pd.DataFrame({"Petal Length": [1.5], "kind": ["a"]})
+>>> matched, notes = match_columns(frame, ["petal_length", "kind"])
+>>> matched.columns.tolist(), notes
+(['petal_length', 'kind'], ["column 'Petal Length' is used as 'petal_length'"])
 """
 
 from __future__ import annotations
@@ -12,21 +12,19 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import partial
-from typing import Any
 
-import numpy as np
+import pandas as pd
+import pyarrow as pa
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.tables.cells import Cells, Name
-from lowrankgcn.tables.table import Table
+from lowrankgcn.tables.cells import Name
 
 _LISTED = 8  # names in an error
 
 
 def match_columns(
-    table: Table, names: Sequence[Name], *, allow_missing: bool = False
-) -> tuple[Table, list[str]]:
+    frame: pd.DataFrame, names: Sequence[Name], *, allow_missing: bool = False
+) -> tuple[pd.DataFrame, list[str]]:
     """Return a table with all named columns, and notes on those that it did not have.
 
     A column whose name differs only by case, blanks, hyphens and underscores is used in place of a
@@ -34,24 +32,24 @@ def match_columns(
 
     Parameters
     ----------
-    table : Table
+    frame : DataFrame
     names : sequence of str or int
     allow_missing : bool
         Whether the cells of columns without a match are missing. Otherwise they are left to later
         checks.
     """
-    columns: dict[Name, Any] = {name: partial(table.__getitem__, name) for name in table.names}
     notes: list[str] = []
-    for name in [name for name in names if name not in columns]:
-        alike = [one for one in columns if _plain(one) == _plain(name) and one not in names]
+    for name in [name for name in names if name not in frame.columns]:
+        others = [one for one in frame.columns if one not in names]
+        alike = [one for one in others if _plain(one) == _plain(name)]
         if len(alike) == 1:
-            columns = {name if one == alike[0] else one: columns[one] for one in columns}
+            frame = frame.rename(columns={alike[0]: name})
             notes.append(f"column {alike[0]!r} is used as {name!r}")
         elif allow_missing:
-            nothing = np.full(table.n_rows, -1)
-            columns[name] = Cells(nothing < 0, codes=nothing)
+            nothing = pd.array([None] * len(frame), pd.ArrowDtype(pa.string()))
+            frame = frame.assign(**{str(name): nothing})
             notes.append(f"there is no column {name!r}: its cells are taken as missing")
-    return (Table(columns, table.n_rows, table.named), notes) if notes else (table, [])
+    return frame, notes
 
 
 def _plain(name: Name) -> str:
