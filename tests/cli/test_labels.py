@@ -132,10 +132,10 @@ class TestSpelling:
         frame.to_csv(path, index=False)
         notes = classified(path, capsys)["notes"]
         merge = "Yes=Y,yes "
-        assert f"classes 'Y', 'Yes', 'yes ' may be one class; --merge-classes '{merge}'" in notes[1]
-        assert notes[0] == (
-            "classes 'NO', 'no' differ only by blanks, case or zeros; --ignore-case merges them"
-        )
+        assert notes[1].startswith("classes 'Y', 'Yes', 'yes ' may be one class; if so, correct")
+        assert notes[1].endswith(f"(--merge-classes '{merge}' merges them)")
+        assert notes[0].startswith("classes 'NO', 'no' differ only by blanks, case or zeros")
+        assert notes[0].endswith("(--ignore-case merges them)")
         options = ["--merge-classes", merge, "--ignore-case"]
         document = classified(path, capsys, *options, "--save", str(model))
         counts = {name: found["given"] for name, found in document["classes"].items()}
@@ -523,3 +523,8 @@ def test_one_label_per_class_gives_no_numbers(
     assert shown.count("1 label: too few –") == 3
     assert "calibration" not in shown and "balanced" not in shown
     assert "label a second row of each class" in report.read_text(encoding="utf-8")
+
+
+def test_a_wrong_choice_is_one_plain_line(capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused(capsys, "classify", "t.csv", "-t", "kind", "--class-shares", "foo")
+    assert said.endswith("'--class-shares': expected one of auto, labels, equal, got 'foo'\n")

@@ -1,23 +1,17 @@
-"""Classes under several names: spellings that are noticed, and options that merge them.
+"""Classes under several names, and the options that merge them.
 
 >>> labels = pd.Series(["Yes", "yes ", "Y", "No", None], dtype=object)
 >>> merged_classes(labels, "Yes=Y", ignore_case=True)[0].tolist()
 ['Yes', 'Yes', 'Yes', 'No', None]
->>> list(spelling_notes(labels))
-["classes 'Y', 'Yes', 'yes ' may be one class; --merge-classes 'Yes=Y,yes ' merges them"]
 """
 
 from __future__ import annotations
 
-import re
-import shlex
-from collections.abc import Iterator
-
 import pandas as pd
 
 from lowrankgcn._format import plural
+from lowrankgcn.estimators.label_notes import plain_name
 
-_SHORT = {"y": "yes", "n": "no", "t": "true", "f": "false", "m": "male"}
 _EXPECTED = "expected names such as 'Yes=yes,Y;No=no,N'"
 
 
@@ -56,38 +50,12 @@ def merged_classes(
     if ignore_case:
         renamed = counts.index.map(lambda one: new_name.get(one, one))
         totals = counts.groupby(renamed).sum()
-        plain = totals.index.map(plain_class)
+        plain = totals.index.map(plain_name)
         usual = totals.groupby(plain).idxmax()
-        new_name = {one: usual[plain_class(new_name.get(one, one))] for one in counts.index}
+        new_name = {one: usual[plain_name(new_name.get(one, one))] for one in counts.index}
     changed = {one: name for one, name in new_name.items() if one != name}
     if not changed:
         return labels, []
     n_rows = int(counts[list(changed)].sum())
     pairs = ", ".join(f"{one!r} is {name!r}" for one, name in changed.items())
     return labels.replace(changed), [f"{plural(n_rows, 'label')} renamed: {pairs}"]
-
-
-def spelling_notes(labels: pd.Series) -> Iterator[str]:
-    """Yield notes on classes that may be one class, with the option that merges them."""
-    counts = labels.value_counts().sort_index()
-    for _, same in counts.groupby(counts.index.map(_unabbreviated)):
-        names = same.index.tolist()
-        usual = max(names, key=lambda name: (plain_class(name) not in _SHORT, same[name]))
-        listed = ", ".join(map(repr, names))
-        others = ",".join(name for name in names if name != usual)
-        if len({*map(plain_class, names)}) > 1:
-            option = f"--merge-classes {shlex.quote(f'{usual}={others}')}"
-            yield f"classes {listed} may be one class; {option} merges them"
-        elif len(names) > 1:
-            advice = "--ignore-case merges them"
-            yield f"classes {listed} differ only by blanks, case or zeros; {advice}"
-
-
-def plain_class(name: str) -> str:
-    """Return a class without differences of spelling; "3.0" is 3."""
-    text = " ".join(name.split()).casefold()
-    return text[:-2] if re.fullmatch(r"-?[0-9]+\.0", text) else text
-
-
-def _unabbreviated(name: str) -> str:
-    return _SHORT.get(plain_class(name), plain_class(name))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._format import percent, plural
 from lowrankgcn.cli import terminal
-from lowrankgcn.cli.class_names import plain_class, spelling_notes
+from lowrankgcn.estimators.label_notes import leak_notes, plain_name, spelling_notes
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import TableFile, read_file, read_texts
 from lowrankgcn.files.row_matching import RowMatcher, free_name
@@ -77,7 +77,7 @@ def find_markers(
             raise ValueError(f"--class: {name!r} is also named in --unlabelled")
     if unlabelled is not None:
         return markers, []
-    usual = [name for name in names if plain_class(name) in MARKERS and name not in classes]
+    usual = [name for name in names if plain_name(name) in MARKERS and name not in classes]
     if usual and len(names) == len(counts):  # no cell is empty
         listed = ", ".join(map(repr, usual))
         as_classes = " ".join(f"--class {shlex.quote(name)}" for name in usual)
@@ -93,25 +93,15 @@ def find_markers(
 
 
 def label_notes(labels: pd.Series, features: Table, names: Iterable[str]) -> Iterator[str]:
-    """Yield notes on labels, and on the named columns that may be another name of the class.
-
-    Classes may differ only by spelling, or be too many. The suspicious columns have one value for
-    each class and another one for each other class, in all of at least ten labelled rows and twice
-    as many as classes.
-    """
+    """Yield notes on labels, and on the named columns that may be another name of the class."""
     known = np.flatnonzero(labels.notna())
     labels = labels.iloc[known]
-    yield from spelling_notes(labels)
     classes = labels.unique()
+    yield from spelling_notes(labels)
     if len(classes) > 2 and 2 * len(classes) > len(known):
         count = plural(len(known), "label")
         yield f"{count} of {len(classes)} classes are few; label more rows of each class"
-    for name in names if len(known) >= max(10, 2 * len(classes)) else ():
-        codes = features[name].take(known).as_categories().codes.tolist()
-        pairs = set(zip(codes, labels, strict=True))
-        if -1 not in codes and len(pairs) == len(set(codes)) == len(classes):
-            reason = "each class has a value of its own; if so, leave it out by --drop"
-            yield f"column {name!r} may be another name of the class: {reason} {str(name)!r}"
+    yield from leak_notes(labels.tolist(), known, features, names)
 
 
 def merged_labels(

@@ -255,10 +255,10 @@ class View:
         name = sort.removeprefix("column:")
         if sort == name or name not in self._names:
             raise invalid("sort", "row, uncertainty, …, or column:NAME", repr(sort[:50]))
-        if name not in self._features.names:  # not in use
+        cells = self._features[name] if name in self._features.names else None
+        if cells is None or cells.kind == "vector":  # not in use, or free text
             texts = cell_texts(self._frame[name]).to_pandas()
             return np.asarray(texts.rank(method="dense"), np.float64)
-        cells = self._features[name]
         if cells.kind == "category":  # sorted by their texts
             return np.where(cells.missing, np.nan, cells.codes)
         return np.asarray(cells.as_floats(name, cells.unit))
