@@ -180,6 +180,9 @@ def test_pixels_are_drawn_and_reasons_are_regions(chromium: Browser, tmp_path: P
         expected = 255 * frame.iloc[50, :64].to_numpy(float) / 16
         np.testing.assert_allclose(page.run(pixels), expected, atol=1)
         page.wait("document.querySelector('#row .stack .marks')")
+        marked = """(c => [...c.getContext('2d').getImageData(0, 0, 8, 8).data]
+          .filter((_, i) => i % 4 === 3))(document.querySelector('#row .marks'))"""
+        assert max(page.run(marked)) > 150  # the region that decides
         assert page.run("document.querySelectorAll('.reasons li').length") == 0
         assert page.run("document.querySelectorAll('#row .near canvas').length") == 5
         assert page.run("document.querySelectorAll('#head [data-column]').length") == 0  # hidden
