@@ -78,6 +78,8 @@ def classify(args: Arguments) -> None:
             advice = "" if given else ", --save keeps a model for other tables"
             message = "there is a label in every row, nothing to predict; "
             message += f"lowrankgcn audit checks the labels{advice}"
+            markers = [note for note in data.notes if "did you mean --unlabelled" in note]
+            message = "; ".join([message, *markers])
             raise ValueError(f"{data.table.name}: column {args.target!r}: {message}")
     run.notes += data.notes
     # Importing the classifier takes a second or more; an invalid table need not wait for it.
