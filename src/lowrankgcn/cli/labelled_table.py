@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from lowrankgcn._format import count
 from lowrankgcn._progress import report_progress
+from lowrankgcn.cli.class_names import merged_classes
 from lowrankgcn.cli.options import FILES
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.table_labels import (
@@ -223,13 +224,17 @@ def read_labelled_table(
             markers, more = find_markers(counts, options.get("unlabelled"), options.get("class_"))
         in_table = labels = labels.where(~labels.isin(markers), None)
         notes += [*columns.notes, *columns.left_out_notes(), *more]
+    how = bool(options.get("by_position")), n_rows, bool(options.get("skip_unknown"))
     for file in label_files:
-        by_position = bool(options.get("by_position"))
-        labels, more = merged_labels(labels, frame, file, key, by_position, n_rows)
+        labels, more = merged_labels(labels, frame, file, key, *how)
         notes += more
     with prefix_errors(table.name):
         if files:
             frame = _with_labels(frame, labels, in_table)
+        merge, ignore_case = options.get("merge_classes"), bool(options.get("ignore_case"))
+        labels, more = merged_classes(labels, merge, ignore_case)
+        in_table = in_table if files else labels  # the cells stay as they are
+        notes += more
         if not few_labels or labels.nunique() > 1:
             check_classes(labels)
         features = columns.features(rows, decimal=table.decimal)
@@ -347,8 +352,8 @@ def _draw_rows(
 def _with_target(file: TableFile, target: str, new: bool, notes: list[str]) -> pd.DataFrame:
     """Add an empty target column to a table without it, unless the name is a misspelling."""
     frame = file.frame
-    if target not in frame.columns and len(file.sheets) > 1:
-        having = [name for name, columns in file.sheets.items() if target in columns]
+    having = [name for name, columns in file.sheets.items() if target in columns]
+    if target not in frame.columns and len(file.sheets) > 1 and (having or not new):
         listed = ", ".join(map(repr, file.sheets))
         where = f"--sheet {shlex.quote(having[0])} has it" if having else "none of them has it"
         got = f"the sheet that was read has no column {target!r}; the sheets are {listed}; {where}"

@@ -288,6 +288,11 @@ class Tally:
             for name, given, predicted, mean in zip(self.classes, *columns, strict=True)
         }
 
+    def set_counts(self) -> dict[str, int]:
+        """Return how many sets have one class or several, and how many rows fit no class."""
+        counts = {"one_class": self._single, "several_classes": self._several}
+        return {} if self.level is None else {**counts, "unsure": self._unsure}
+
     def set_facts(self) -> dict[str, str]:
         """Return how many sets have one class, and how many rows fit no class, as a line."""
         if self.level is None:
@@ -341,9 +346,10 @@ class Tally:
         header, rows = self._class_table(counts, missing, evidence)
         run.console.print()
         run.print_table(header, rows, range(1, 6), show_edge=False)
-        run.console.print()
         if cells is not None and suspects:
             _print_suspects(run, suspects, cells)
+        else:
+            run.console.print()
         for name, path in run.files.items():
             run.print_line(f"{name:<12}{path}")
         run.print_times()
