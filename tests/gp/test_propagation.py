@@ -240,6 +240,17 @@ def test_many_nodes_search_neighbours_in_singular_vectors(monkeypatch: pytest.Mo
     assert nodes.with_nodes(X[:3]).near[200:].nnz >= 3
 
 
+def test_graphs_too_large_for_neighbours_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without nearest neighbours, ``joint`` is on the edges alone."""
+    monkeypatch.setattr("lowrankgcn.gp.node_features._MOST_NODES", 30)
+    with pytest.warns(UserWarning, match="similar nodes are not joined, .* more than 30 nodes"):
+        nodes = NodeGraph.fit(graph(), words())
+    assert list(node_views(nodes)) == ["ego", "high", "conv", "graph", "joint"]
+    assert nodes.together == (("ego", "high", "conv", "graph", "joint"),)
+    assert_allclose(nodes.rows("joint").dense(), dense_rows(nodes, "joint"), atol=0.02)
+    assert nodes.with_nodes(words()[:2]).n_nodes == N + 2
+
+
 def test_new_nodes_with_their_edges_are_like_fitted_ones() -> None:
     """A graph to which nodes are appended has the edges of the whole graph."""
     whole, X = graph(), words()

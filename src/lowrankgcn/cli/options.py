@@ -31,9 +31,19 @@ _DATASETS = (
     "cars-buying, mushrooms, spiral."
 )
 _TARGET = "Column of the classes; its cells are empty in unlabelled rows."
-_LABELS = "File with more labels: the target, and row numbers as suggest writes or --key; repeat."
+_LABELS = (
+    "File with more labels: a journal of the studio, tasks of Label Studio, or a table with the "
+    "target and row numbers as suggest writes or --key; repeat."
+)
+_CLASSES = (
+    "Classes with these names, separated by commas; or a file with the column class, and perhaps "
+    "description and key."
+)
+_ANNOTATOR = "Who labels: written in each line of an own journal, TABLE.NAME.labels.jsonl."
+_SAFE = "In CSV, put an apostrophe before texts and names that spreadsheets read as formulas."
 _UNLABELLED = "Texts that mark unlabelled rows, such as NA,?; '' for empty cells only."
 _CLASS = "Text that is a class, such as none, although it often marks unlabelled rows; repeat."
+_MERGE = "Merge classes, such as 'Yes=yes,Y;No=no,N'."
 _EDGES = "Edges of a graph of the rows: two columns of row numbers or --key, perhaps weights."
 _HYPEREDGES = "Hyperedges of the rows: a column of row numbers or --key, and one of hyperedges."
 _VECTORS = "One vector of numbers for each row, such as an embedding, in a NumPy file (.npy)."
@@ -47,7 +57,9 @@ _NETWORK = "With --method gcn: full, low-rank or reduced; by default full with -
 _BANDWIDTH = "With --method gcn: bandwidth of the Gaussian graph, in the units of the table."
 _OUT = "Write the table with predictions, in the format of this name; - for standard output."
 _LEVEL = "Add sets of classes that contain the true one with this probability, and unsure rows."
+_REASONS = "Add the three strongest reasons of each prediction, in words."
 _IMPORTANCE = "Rank the columns; by default with --report or --json, or for up to 30 columns."
+_ROWS = "Row, counted from 1; repeat for more. By default all rows, with --out."
 _BY = "Explain by columns, by labelled rows or by blocks; auto: by columns."
 _METHODS = (
     "Some of gp, gcn, gcn-reduced, gcn-paper, logistic, forest, svc, boosting, catboost, "
@@ -105,9 +117,6 @@ _PARTS = Literal["spiral", "cars", "mushrooms", "ranks", "smoothers", "filters",
 _SHARES_OF = Literal["auto", "labels", "equal"]
 _KINDS = Literal["auto", "columns", "rows", "blocks"]
 _OPTIONS = (
-    _option(
-        "--row -r", list[int], "N", "Row, counted from 1; repeat for more.", min=1, **_REQUIRED
-    ),
     _option("--labels", list[Path], "FILE", _LABELS, _LABELLING),
     _option(
         "--key",
@@ -117,8 +126,11 @@ _OPTIONS = (
         _LABELLING,
     ),
     _flag("--by-position", "Keep labels of a journal at their row numbers.", _LABELLING),
+    _flag("--skip-unknown", "Leave out labels of rows that the table lacks.", _LABELLING),
     _option("--unlabelled", str, "TEXT,TEXT,…", _UNLABELLED, _LABELLING),
     _option("--class", list[str], "TEXT", _CLASS, _LABELLING),
+    _option("--merge-classes", str, "NEW=OLD,…;…", _MERGE, _LABELLING),
+    _flag("--ignore-case", "Classes that differ by case or blanks only are one.", _LABELLING),
     _option("--drop", list[str], "COLUMN", "Column to ignore; repeat, or use commas.", _COLUMNS),
     _option("--categorical", list[str], "COLUMN", "Column to use as categories.", _COLUMNS),
     _option("--numeric", list[str], "COLUMN", "Column to use as numbers.", _COLUMNS),
@@ -129,11 +141,17 @@ _OPTIONS = (
     _option("--sheet", str, "NAME|N", "Sheet of a workbook.", _READING, show_default="the first"),
     _option("--header-row", int, "N", "Line with the column names.", _READING, min=1, **_AUTO),
     _option("--vectors", Path, "FILE", _VECTORS, _READING),
+    _flag("--allow-missing", "Read columns that the table lacks as missing cells.", _READING),
     _output("--out -o", _OUT),
     _flag("--overwrite", "Allow --out to replace the table.", _OUTPUT),
+    _flag("--safe-csv", _SAFE, _OUTPUT),
+    _option("--classes", str, "NAME,NAME,…", _CLASSES, _LABELLING),
+    _option("--annotator", str, "NAME", _ANNOTATOR, _LABELLING),
+    _flag("--blind", "Hide the prediction of a row until it has a label.", _LABELLING),
     _output("--report", "Write an HTML report with figures."),
     _output("--save", "Save the model for `lowrankgcn predict`."),
     _flag("--probabilities", "Add a column with the probability of each class.", _OUTPUT),
+    _flag("--reasons", _REASONS, _OUTPUT),
     _option("--level", float, "P", _LEVEL, _OUTPUT, callback=_check_level),
     _flag("--importance/--no-importance", _IMPORTANCE, _OUTPUT, default=None, show_default=False),
     _output("--csv", "Write one row per fit, as CSV."),
@@ -174,6 +192,8 @@ PARAMETERS = {one.name: one for one in _OPTIONS} | {
     "table_or_folder": _parameter("table", list[Path], metavar="TABLE", help=f"{_TABLE} {_FOLDER}"),
     "table": _parameter("table", Path, metavar="TABLE", help="A file that classify can read."),
     "table_or_dataset": _parameter("table", str, metavar="TABLE_OR_DATASET", help=_DATASETS),
+    "some_rows": _option("--row -r", list[int], "N", _ROWS, min=1),
+    "explained": _output("--out -o", "Write the explained rows with their reasons."),
     "model": _parameter("model", Path, metavar="MODEL", help="Model file written by --save."),
     "part": _parameter("what", _PARTS, "all", metavar="NAME", help="Table or figure of the paper."),
     "target": _option("--target -t", str, "COLUMN", _TARGET, **_REQUIRED),
@@ -185,8 +205,8 @@ PARAMETERS = {one.name: one for one in _OPTIONS} | {
     "pages": _output("--out -o", "Folder for all files.", "DIR", default=Path("reproduction")),
 }
 FILES = "encoding delimiter decimal sheet header_row vectors"
-COLUMNS = f"unlabelled class_ drop categorical numeric text {FILES}"
-TABLES = f"labels key by_position {COLUMNS}"
+COLUMNS = f"unlabelled class_ merge_classes ignore_case drop categorical numeric text {FILES}"
+TABLES = f"labels key by_position skip_unknown {COLUMNS}"
 GRAPHS = "edges hyperedges"
 
 

@@ -14,13 +14,20 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from lowrankgcn._codec import saved
-from lowrankgcn._format import plural
+from lowrankgcn._format import empty_text, plural
 from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import positive_float
 from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation, Nearest
 from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.exceptions import ColumnWarning, warn_caller
-from lowrankgcn.gp.attribution import by_blocks, by_columns, by_features, by_rows, log_odds
+from lowrankgcn.gp.attribution import (
+    EVALUATIONS,
+    by_blocks,
+    by_columns,
+    by_features,
+    by_rows,
+    log_odds,
+)
 from lowrankgcn.gp.blocks import LinearBlock, RadialBlock
 from lowrankgcn.gp.compiled import CompiledScores
 from lowrankgcn.gp.conformal import Novelty, conformal_limit, prediction_sets
@@ -141,22 +148,21 @@ class GPModel:
             return function(self.maps.parts(X, edges))
         return map_rows(lambda rows: function(self.maps.parts(rows)), X, _CHUNK)
 
-    def _without_cells(self, X: Any, count: int) -> NDArray[np.bool_]:
+    def without_cells(self, X: Any, count: int) -> NDArray[np.bool_]:
         """Return which rows have neither a cell nor a node, shape (q,)."""
         graph = self.maps.nodes is not None or "given" in self.maps.embeddings
         return X.empty_rows.copy() if isinstance(X, Table) and not graph else np.zeros(count, bool)
 
     def with_class_shares(self, distributions: FloatArray, X: Any, known: Any = ()) -> FloatArray:
         """Give rows without a cell, except the `known` ones, the class shares, with a warning."""
-        empty = self._without_cells(X, len(distributions))
+        empty = self.without_cells(X, len(distributions))
         empty[np.asarray(known, np.intp)] = False
         if empty.any():
             shares = np.bincount(self.codes, minlength=distributions.shape[1])
             distributions[empty] = apply_factors(
                 shares[None] / len(self.codes), self.process.factors
             )
-            rows = f"{plural(int(empty.sum()), 'row')} without any cell"
-            warn_caller(f"the probabilities of {rows} are the class shares", ColumnWarning)
+            warn_caller(empty_text(int(empty.sum())), ColumnWarning)
         return distributions
 
     @cached_property
@@ -265,6 +271,7 @@ class GPModel:
         parts: Any = None,
         linked: Any = None,
         names: Any = (),
+        evaluations: int = EVALUATIONS,
     ) -> Explanation:
         """Split the log-odds of the two most probable classes of every row.
 
@@ -279,13 +286,15 @@ class GPModel:
             Number of linked nodes by their predicted class.
         names : sequence
             Of the columns of wide features.
+        evaluations : int
+            Of mixed rows, to explain a row of a table by columns.
         """
         parts = self.maps.parts(X) if parts is None else parts
         scores = self.compiled.at(parts)
         shares = self.with_class_shares(self.process.distributions(scores), X)
         pair = most_probable(shares)
         errors: Any = None
-        named: Any  # kind, name and value of the contributions to each row
+        named: Any  # kind, name, value and level of the contributions to each row
         if by == "rows":
             baselines, amounts = by_rows(self.process, self.maps.views(parts), pair)
             labels = classes[self.codes[self.process.index]]
@@ -295,24 +304,33 @@ class GPModel:
             baselines, amounts = by_blocks(self.process, self.maps.views(parts), pair)
             named = repeat([("block", block.name, None) for block in self.process.blocks])
         else:
-            split = by_columns if self.maps.nodes is None else by_features
-            baselines, amounts, errors = split(self.compiled, self.background, parts, pair)
+            if self.maps.nodes is None:
+                baselines, amounts, errors = by_columns(
+                    self.compiled, self.background, parts, pair, evaluations
+                )
+            else:
+                baselines, amounts, errors = by_features(
+                    self.compiled, self.background, parts, pair
+                )
             if self.maps.features is None:
                 named = _named_words(X, names, amounts)
             else:
                 table = self.maps.features.match(X.toarray() if sp.issparse(X) else X)
                 near = self._nearest(self.maps.views(parts)["standard"], classes)
-                texts = {
-                    name: near[name] if name in near else table[name].texts()
-                    for name in table.names
-                }
-                columns = [[("column", name, text) for text in texts[name]] for name in table.names]
+                fitted = {one.name: one for one in self.maps.features.scores}
+                columns = []
+                for name in table.names:
+                    texts: Any = near[name] if name in near else table[name].texts()
+                    known = fitted.get(name) if name not in near else None
+                    levels = [""] * len(texts) if known is None else known.levels(table[name])
+                    pairs = zip(texts, levels, strict=True)
+                    columns.append([("column", name, *one) for one in pairs])
                 named = zip(*columns, repeat(("block", "given", None)), strict=False)
         errors = np.zeros_like(amounts) if errors is None else errors
         odds = log_odds(self.process, scores, pair)
         if by != "columns":  # in double precision, to add up
             odds = baselines + amounts.sum(axis=1)
-        empty = self._without_cells(X, len(shares))  # the class shares are all there is
+        empty = self.without_cells(X, len(shares))  # the class shares are all there is
         rows, first, second = np.flatnonzero(empty), pair[0][empty], pair[1][empty]
         odds[rows] = baselines[rows] = np.log(shares[rows, first] / shares[rows, second])
         amounts[rows] = 0.0
@@ -321,7 +339,9 @@ class GPModel:
             order = np.argsort(-np.abs(amounts[i]), kind="stable")
             figures = np.column_stack([amounts[i], errors[i]]).tolist()
             contributions = (
-                Contribution(*about[k], *figures[k]) for k in order if amounts[i, k] != 0
+                Contribution(*(*about[k][:3], *figures[k], *about[k][3:]))
+                for k in order
+                if amounts[i, k] != 0
             )
             row = ExplainedRow(
                 row=i,

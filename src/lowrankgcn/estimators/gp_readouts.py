@@ -22,6 +22,7 @@ from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.label_audit import audit_labels
 from lowrankgcn.estimators.rows import take
 from lowrankgcn.estimators.semi_supervised import SemiSupervisedClassifier, draw_seed
+from lowrankgcn.gp.attribution import EVALUATIONS
 from lowrankgcn.gp.node_graph import PropagatedRows
 from lowrankgcn.gp.suggestion import TRUSTED_LABELS, choose_rows, entropy, first_of_views
 from lowrankgcn.gp.views import RowViews
@@ -167,7 +168,9 @@ class ProcessClassifier(SemiSupervisedClassifier):
             measures = self._model.distributions_and_novelty(rows, edges)[1]
         return self._model.unsure(measures, level)
 
-    def explain(self, X: Any, *, by: str = "auto", edges: Any = None) -> Explanation:
+    def explain(
+        self, X: Any, *, by: str = "auto", edges: Any = None, evaluations: int = EVALUATIONS
+    ) -> Explanation:
         """Explain predictions by contributions that add up to the log-odds.
 
         The log-odds compare the predicted class with the second most probable one.
@@ -186,6 +189,9 @@ class ProcessClassifier(SemiSupervisedClassifier):
             Explanations also count the predicted classes of linked nodes.
         edges : optional
             Edges of new nodes, as for :meth:`predict_proba`.
+        evaluations : int
+            Largest number of mixed rows that are classified to explain a row by columns, unless
+            four background rows take more. Fewer are faster and increase the errors.
 
         Returns
         -------
@@ -216,7 +222,9 @@ class ProcessClassifier(SemiSupervisedClassifier):
         on_graph = nodes is not None and nodes.has_edges
         chosen: Any = by if by != "auto" else "rows" if on_graph else allowed[0]
         if nodes is None:
-            return self._model.explain(self._new_rows(X), self.classes_, chosen)
+            count = positive_int(evaluations, "evaluations")
+            X = self._new_rows(X)
+            return self._model.explain(X, self.classes_, chosen, evaluations=count)
         if np.ndim(X) == 1 and not sp.issparse(X):  # fitted nodes
             index, prepared = node_index(X, "X", nodes.n_nodes), self._fitted_rows()
             parts: Any = prepared.at(index)

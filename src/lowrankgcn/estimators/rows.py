@@ -7,7 +7,6 @@ includes all labelled rows.
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,8 +20,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._parallel import map_chunks
+from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
-from lowrankgcn.exceptions import ColumnWarning, warn_caller
+from lowrankgcn.exceptions import ColumnWarning, warn_caller, without_options
 from lowrankgcn.gp.node_features import is_narrow
 from lowrankgcn.gp.node_graph import carries_features
 from lowrankgcn.graphs import Graph
@@ -142,14 +142,12 @@ class Sample:
         cls, rows: Rows, graph: str | Graph, always: NDArray[np.intp], fit_rows: int, seed: int
     ) -> Sample:
         """Draw `fit_rows` rows, or more if `always` has more; all rows of a given graph."""
-        every = np.arange(rows.n_rows)
         built = isinstance(graph, str) and rows.kind in ("points", "table", "sparse")
         if rows.n_rows <= fit_rows or not built:
-            return cls(rows, every, rows.data)
-        others = np.setdiff1d(every, always)
-        count = min(len(others), max(0, fit_rows - len(always)))
-        chosen = np.random.default_rng(seed).choice(others, count, replace=False)
-        index = np.sort(np.concatenate([always, chosen]))
+            return cls(rows, np.arange(rows.n_rows), rows.data)
+        keys = np.random.default_rng(seed).random(rows.n_rows)
+        keys[always] = -1.0
+        index = smallest_keys(keys, fit_rows)
         return cls(rows, index, take(rows.data, index))
 
     @cached_property
@@ -170,6 +168,23 @@ class Sample:
         every = np.empty((self.rows.n_rows, *values.shape[1:]))
         every[self.index], every[self.rest] = values, of_rows(take(self.rows.data, self.rest))
         return every
+
+
+def smallest_keys(
+    keys: NDArray[np.float64], count: int, most: int | None = None
+) -> NDArray[np.intp]:
+    """Return the places, ascending, of the `count` smallest random keys.
+
+    Negative keys belong to rows that are always chosen: all of them, or the `most` smallest.
+
+    >>> smallest_keys(np.array([0.5, -1.0, 0.1, 0.9]), 2)
+    array([1, 2])
+    """
+    negative = int((keys < 0).sum())
+    count = max(count, negative if most is None else min(most, negative))
+    if len(keys) <= count:
+        return np.arange(len(keys))
+    return np.sort(np.argpartition(keys, count - 1)[:count])
 
 
 def read_rows(
@@ -241,7 +256,7 @@ def _choose(table: Table) -> Columns | None:
     if not columns.used:
         return None
     if notes := [*columns.left_out_notes(["identifier"]), *columns.notes]:
-        texts = [re.sub(r" \(--.*\)$", "", note) for note in notes]  # options of commands
+        texts = map(without_options, notes)
         warn_caller("; ".join([*texts, _ADVICE]), ColumnWarning)
     return columns
 
@@ -350,7 +365,20 @@ def take(data: Any, index: Any) -> Any:
     return data.take(index) if isinstance(data, Table) else data[index]
 
 
-def map_rows(function: Callable[[Any], FloatArray], X: Any, size: int) -> FloatArray:
-    """Apply a function that is independent for each row to chunks of `size` rows."""
-    spans = map_chunks(lambda i, j: function(take(X, slice(i, j))), X.shape[0], size)
-    return np.concatenate(spans)
+def map_rows(
+    function: Callable[[Any], FloatArray], X: Any, size: int, step: str | None = None
+) -> FloatArray:
+    """Apply a function that is independent for each row to chunks of `size` rows.
+
+    The progress is reported as a `step`, if that has a name.
+    """
+    n_rows, done = X.shape[0], list[int]()
+
+    def of_chunk(start: int, stop: int) -> FloatArray:
+        values = function(take(X, slice(start, stop)))
+        if step is not None:
+            done.append(stop - start)
+            report_progress(step, sum(done), n_rows)
+        return values
+
+    return np.concatenate(map_chunks(of_chunk, n_rows, size))

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import finite_array, invalid
+from lowrankgcn.exceptions import warn_caller
 from lowrankgcn.graphs.matrices import csr_copy
 from lowrankgcn.graphs.search import NeighbourSearch
 from lowrankgcn.operators import FloatArray
@@ -131,10 +132,13 @@ class NodeFeatures:
         """Return cosines of rows with their 15 nearest known rows, shape (q, n).
 
         Where `rows` is `known`, rows are no neighbours of themselves. Negative cosines count as
-        zero. More than 200,000 rows have no neighbours.
+        zero. More than 200,000 rows have no neighbours, with a warning at fitting.
         """
         same, n = rows is known, known.shape[0]
         count = min(_NEIGHBOURS, n - same)
+        if n > _MOST_NODES and same:
+            text = "similar nodes are not joined, because the graph has more than"
+            warn_caller(f"{text} {_MOST_NODES:,} nodes", UserWarning)
         if n > _MOST_NODES or not count:
             return sp.csr_array((rows.shape[0], n), dtype=np.float32)
         A = self._directions(rows)
