@@ -314,9 +314,9 @@ class LeafSums:
             if self._values.size <= _DENSE:
                 sums[start:stop] = bits.astype(np.float32) @ self._values
             else:  # one leaf of each tree is left
-                leaves = np.flatnonzero(bits.view(np.bool_)).reshape(len(bits), -1)
-                leaves -= np.arange(len(bits))[:, None] * bits.shape[1]
-                sums[start:stop] = _incidence(leaves, bits.shape[1]) @ self._values
+                chosen: NDArray[Any] = np.flatnonzero(bits.view(np.bool_)).reshape(len(bits), -1)
+                chosen = chosen - np.arange(len(bits))[:, None] * bits.shape[1]
+                sums[start:stop] = _incidence(chosen, bits.shape[1]) @ self._values
         return sums
 
 
