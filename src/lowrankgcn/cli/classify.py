@@ -210,6 +210,8 @@ def _summary(
     }
     document |= {
         "loo_meaning": evidence.meaning,
+        "loo_correct": evidence.n_correct,
+        "unseen_share": evidence.unseen if evidence.unseen >= 0 else None,
         "overconfidence": evidence.overconfidence if known else None,
         "reliability": [part._asdict() for part in evidence.reliability],
         "largest_class": evidence.largest_class,
@@ -228,12 +230,15 @@ def _accuracy_facts(evidence: Evidence) -> dict[str, str]:
     over = "the classes"
     if evidence.n_scored < classes:
         over = f"{evidence.n_scored} of {classes} classes, those with two labels or more"
-    return {
-        "accuracy": f"{percent(evidence.accuracy)} of "
+    facts = {
+        "accuracy": f"about {percent(evidence.accuracy)}, 90 % interval {low} to {high}: "
+        f"{evidence.meaning}; {evidence.n_correct} of "
         f"{plural(len(evidence.codes), 'labelled row')} predicted correctly without their own "
-        f"label; 90 % interval {low} to {high}; largest class {percent(evidence.largest_class)}; "
-        f"{evidence.meaning}",
+        f"label; largest class {percent(evidence.largest_class)}",
         "balanced": f"accuracy {percent(evidence.balanced_accuracy)} and F1 "
         f"{percent(evidence.f1)} as means over {over}; log-loss {evidence.log_loss:.3g}",
         "calibration": evidence.calibration,
     }
+    if evidence.unseen_text:
+        facts["other classes"] = evidence.unseen_text
+    return facts

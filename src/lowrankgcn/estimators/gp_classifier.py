@@ -14,6 +14,7 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -102,22 +103,28 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     block_shares_ : dict from str to float
         Mean share of each block in the scores; the shares add up to one.
     loo_accuracy_ : float
-        Share of the labelled rows that are predicted correctly without their own label. This and
-        the next four are NaN with fewer than two labels per class on average: label more rows.
+        Estimated accuracy on new rows, from the labelled rows without their own label and from the
+        probabilities of the unlabelled ones (:class:`estimators.evidence.Evidence`): the balanced
+        accuracy if the labels were drawn class by class, otherwise that of all rows. This and the
+        other numbers by leave-one-out are NaN with fewer than two labels per class on average:
+        label more rows.
     loo_interval_ : (float, float)
-        Its 90 % confidence interval.
+        Its 90 % interval.
+    loo_balanced_accuracy_, loo_f1_ : float
+        Estimated mean recall and F1 score of the classes with at least two labels.
     loo_log_loss_ : float
         Mean cross-entropy of the leave-one-out distributions.
-    loo_balanced_accuracy_ : float
-        Mean over the classes with at least two labels of the share of their labelled rows that are
-        predicted correctly without their own label.
-    loo_f1_ : float
-        Mean F1 score of these classes by leave-one-out; zero for a class that is never predicted.
     loo_distributions_ : (m, C) array
         Leave-one-out distributions of the labelled rows, in their order, under the class shares of
         the labels; with ``class_shares="equal"`` under equal ones.
+    unseen_share_ : float
+        Share of rows that may be of classes without a label (Good and Turing); NaN if the labels
+        were drawn class by class, or are too few.
+    suspects_ : (s,) int array
+        Labelled rows whose label is suspicious by its probability without itself, worst first.
     evidence_ : Evidence
-        All leave-one-out results: confusion, scores of each class, reliability.
+        All of these, confusion, scores of each class, reliability. Computed when it is needed
+        first, like the attributes above.
     timings_ : dict
         Seconds for each step.
     columns_ : Columns or None
@@ -141,10 +148,6 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     Columns may hold numbers, text, booleans, dates and categories. Missing cells are allowed:
     numbers are replaced by the median and marked by an indicator, and a missing category is a
     value of its own.
-
-    Leave-one-out accuracy estimates the accuracy on rows like the labelled ones. If labels were
-    drawn class by class, it estimates the balanced accuracy. The bias is small on average, because
-    trees that were not fitted to a row have a larger weight in its score.
 
     Fitted rows use the eigenvectors themselves, and ``predict`` uses their extension to new rows,
     so probabilities of the same row may differ slightly. Results also depend slightly on the order
@@ -229,13 +232,59 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         super()._restore(fit)
         model: GPModel = fit.model
         self.filter_, self.block_shares_ = model.filters(), model.block_shares
-        equal = isinstance(self.class_shares, str) and self.class_shares == "equal"
-        shares = apply_factors(model.held_out, model.process.factors) if equal else model.held_out
-        self.loo_distributions_ = shares
-        self.evidence_ = evidence = Evidence(model.codes, shares, model.block_shares)
-        self.loo_accuracy_, self.loo_interval_ = evidence.accuracy, evidence.interval
-        self.loo_balanced_accuracy_, self.loo_f1_ = evidence.balanced_accuracy, evidence.f1
-        self.loo_log_loss_ = evidence.log_loss
+        self.__dict__.pop("evidence_", None)
+
+    @cached_property
+    def evidence_(self) -> Evidence:
+        """Estimated quality; see the class."""
+        model: GPModel = self._model
+        shares, factors = model.held_out, model.process.factors
+        if isinstance(self.class_shares, str) and self.class_shares == "equal":
+            shares, factors = apply_factors(shares, factors), np.ones(len(factors))
+        promised = None if np.isnan(model.promised[:, 1]).all() else model.promised
+        return Evidence(model.codes, shares, model.block_shares, promised=promised, factors=factors)
+
+    @property
+    def loo_distributions_(self) -> NDArray[np.float64]:
+        """Leave-one-out distributions; see the class."""
+        return self.evidence_.distributions
+
+    @property
+    def loo_accuracy_(self) -> float:
+        """Estimated accuracy; see the class."""
+        return self.evidence_.accuracy
+
+    @property
+    def loo_interval_(self) -> tuple[float, float]:
+        """Its 90 % interval; see the class."""
+        return self.evidence_.interval
+
+    @property
+    def loo_balanced_accuracy_(self) -> float:
+        """Estimated mean recall; see the class."""
+        return self.evidence_.balanced_accuracy
+
+    @property
+    def loo_f1_(self) -> float:
+        """Estimated mean F1 score; see the class."""
+        return self.evidence_.f1
+
+    @property
+    def loo_log_loss_(self) -> float:
+        """Leave-one-out log-loss; see the class."""
+        return self.evidence_.log_loss
+
+    @property
+    def unseen_share_(self) -> float:
+        """Share of the rows that may be of classes without a label; see the class."""
+        return self.evidence_.unseen
+
+    @property
+    def suspects_(self) -> NDArray[np.intp]:
+        """Labelled rows with suspicious labels; see the class."""
+        places = [place for place, _ in self.evidence_.suspects]
+        rows: NDArray[np.intp] = self._model.labelled[places].astype(np.intp)
+        return rows
 
     def predict_proba(self, X: Any, edges: Any = None) -> NDArray[np.float64]:
         """Predict class distributions, shape (q, C), in the order of ``classes_``.

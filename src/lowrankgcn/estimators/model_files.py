@@ -41,7 +41,7 @@ from lowrankgcn.tables import Table
 if TYPE_CHECKING:
     from lowrankgcn.estimators.semi_supervised import SemiSupervisedClassifier
 
-FORMAT_VERSION = 7
+FORMAT_VERSION = 8
 
 _CLASSIFIERS = ("GCNClassifier", "SpectralGPClassifier")
 _KEY = "lowrankgcn"  # in the safetensors metadata: version, release and checksum, then JSON

@@ -180,9 +180,9 @@ class Classification:
         """
         if self.evidence is None:
             return []
-        doubtful = self.evidence.doubtful[: 2 * _SHOWN_ROWS]
-        places = [place for place, _ in doubtful]
-        choices = [(int(self.evidence.codes[place]), other) for place, other in doubtful]
+        suspects = self.evidence.suspects[: 2 * _SHOWN_ROWS]
+        places = [place for place, _ in suspects]
+        choices = [(int(self.evidence.codes[place]), other) for place, other in suspects]
         rows = np.flatnonzero(self.labelled)[places]
         return self._table_rows(rows, choices, self.evidence.distributions[places])
 
