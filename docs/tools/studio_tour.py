@@ -169,7 +169,7 @@ def _finish(film: Film) -> None:
     page = film.page
     film.say("The most uncertain rows first")
     film.click_on("#uncertain")
-    page.wait("document.querySelector('[aria-sort=descending]')")
+    page.wait("document.querySelector('[aria-sort=ascending]')")
     page.wait("new Promise(r => setTimeout(() => r(1), 500))")
     film.shoot(1.6)
     film.say("Write the labels, the classified table, the report, the model")

@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from functools import cache
+from numbers import Integral
 from typing import Any, TypeVar
 
 # Imported for its side effect: SciPy carries a BLAS of its own, which must be loaded before the
@@ -38,6 +39,7 @@ _SMALL_PROBLEM = 20_000  # rows
 _WORTH_A_THREAD = 4_000_000  # elementary steps, a few milliseconds
 _VARIABLE = "LOWRANKGCN_NUM_THREADS"
 _INLINE: ContextVar[bool] = ContextVar("lowrankgcn-inline-chunks", default=False)
+_THREADS: ContextVar[int | None] = ContextVar("lowrankgcn-threads", default=None)
 _LOCK = threading.Lock()
 # What the active blocks have changed: the first one to enter changes the setting of the process,
 # the others nothing, and the last one to leave restores it.
@@ -59,7 +61,13 @@ def chunks(n: int, size: int) -> list[tuple[int, int]]:
 
 
 def available_threads() -> int:
-    """Return ``LOWRANKGCN_NUM_THREADS`` if set, else the number of processors of this process."""
+    """Return the number of threads to use.
+
+    It is that of :func:`limited_threads`, else ``LOWRANKGCN_NUM_THREADS``, else the number of
+    processors of this process.
+    """
+    if (limit := _THREADS.get()) is not None:
+        return limit
     text = os.environ.get(_VARIABLE, "").strip()
     if not text:
         affinity = getattr(os, "sched_getaffinity", None)  # not on every system
@@ -67,6 +75,32 @@ def available_threads() -> int:
     if not text.isdecimal() or int(text) < 1:
         raise invalid(_VARIABLE, "an integer >= 1", repr(text))
     return int(text)
+
+
+@contextmanager
+def limited_threads(n_jobs: int | None) -> Iterator[None]:
+    """Limit the number of threads inside a ``with`` block, also those of the BLAS.
+
+    As in joblib, −1 stands for all processors and −2 for all but one; None changes nothing.
+
+    Examples
+    --------
+    >>> with limited_threads(3):
+    ...     available_threads()
+    3
+    """
+    if n_jobs is None:
+        yield
+        return
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise invalid("n_jobs", "None or an integer other than 0", repr(n_jobs))
+    count = int(n_jobs) if n_jobs > 0 else max(1, available_threads() + 1 + int(n_jobs))
+    token = _THREADS.set(count)
+    try:
+        with ThreadpoolController().limit(limits=count, user_api="blas"):
+            yield
+    finally:
+        _THREADS.reset(token)
 
 
 def worthwhile_threads(work: int) -> int:

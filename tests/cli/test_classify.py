@@ -74,7 +74,7 @@ class TestInstalledCommand:
             "kind: 30 rows labelled, 120 to classify",
             "of 30 labelled rows predicted correctly without their own label; 90 % interval",
             "largest class 33.3 %",
-            "random forest",
+            "decided mostly by",
             "recall precision",
             "column 'code' is left out",
             "column 'unit' is left out",
@@ -90,7 +90,7 @@ class TestInstalledCommand:
 
     def test_columns_of_the_table_are_unchanged(self, run: Any, flowers: Path) -> None:
         before, after = read_file(flowers).frame, read_file(run[1] / "out.csv").frame
-        added = ["prediction", "probability"]
+        added = ["prediction", "probability", "loo_class", "loo_probability"]
         added += [f"probability_{name}" for name in ("setosa", "versicolor", "virginica")]
         assert after.columns.tolist() == [*before.columns, *added]
         pd.testing.assert_frame_equal(after[before.columns], before)
@@ -212,7 +212,7 @@ class TestOutput:
         assert call("classify", str(path), "-t", "kind", "-o", str(out)) == 0
         assert "the new one is 'prediction_2'" in capsys.readouterr().out
         after = read_file(out).frame
-        assert after.columns[-2:].tolist() == ["prediction_2", "probability"]
+        assert after.columns[-4:-2].tolist() == ["prediction_2", "probability"]
         assert after["prediction"].tolist() == frame["wide"].tolist()
 
     def test_integer_classes_stay_integers_in_parquet(self, tmp_path: Path) -> None:

@@ -52,7 +52,9 @@ class TestEarlierRun:
         assert after["loo_accuracy"] == before["loo_accuracy"]
         assert list(after["columns"]) == ["sl", "sw", "pl", "pw"]
         (note,) = after["notes"]
-        assert note.startswith("columns 'prediction', 'probability', 'classes_90', 'unsure', 'pro")
+        assert note.startswith(
+            "columns 'prediction', 'probability', 'loo_class', 'loo_probability', 'c"
+        )
         options = ("--splits", "1", "--labels-per-class", "3", "--methods", "logistic")
         assert call("compare", str(first), "-t", "kind", *options) == 0
         assert "earlier run" in capsys.readouterr().out

@@ -55,7 +55,7 @@ def words(lines: list[str]) -> list[str]:
     text = "\n".join(line.rstrip() for line in lines if line.strip(" ─"))
     text = re.sub(r"\n {12}(?=\S)", " ", text)  # continued lines
     # The largest shares, and so their names, depend on the rounding of the machine.
-    text = re.sub(r"(?m)^(blocks|columns|calibration) .*", r"\1", text)
+    text = re.sub(r"(?m)^(decided|columns|calibration|suspects) .*", r"\1", text)
     text = re.sub(r"(?m)^time .*: .*", "time", text)  # short steps are not listed
     text = re.sub(r"(?m)^  [+-][\d.]+  .*", "  reason", text)
     text = re.sub(r"[+-]?\d[\d.]*", "#", text.replace("–", "0"))

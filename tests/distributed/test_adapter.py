@@ -71,7 +71,7 @@ def test_a_sample_classifies_all_rows(make: Make, monkeypatch: pytest.MonkeyPatc
     there = fitted(make(), X, da.from_array(LABELS, chunks=100), fit_rows=90)
     shares = there.label_distributions_
     assert isinstance(shares, da.Array) and shares.chunks == ((70, 70, 70, 70, 20), (3,))
-    assert_allclose(shares.compute(), there.predict_proba(POINTS), atol=1e-12)
+    assert_allclose(shares.compute(), there.predict_proba(POINTS), atol=1e-6)
     assert there.graph_.n_nodes == 90 and not hasattr(there, "unplaced_")
     assert np.mean(there.transduction_.compute() == HIDDEN) > 0.9
     again = fitted(make(), X, LABELS, fit_rows=90)

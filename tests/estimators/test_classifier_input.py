@@ -267,9 +267,7 @@ PROCESS: dict[str, Fit] = {
     "class_shares, zero": option(
         r"class_shares\[1\]: expected a finite number > 0", class_shares={0: 1.0, 1: 0.0}
     ),
-    "unhashable cells": Fit(
-        r"column 'a': expected hashable values", pd.DataFrame({"a": [[1]] * N})
-    ),
+    "unhashable cells": Fit(r"column 'a': expected hashable values", pd.DataFrame({"a": [{}] * N})),
     "incidence": Fit(r"incidence: expected entries 0 and 1", sp.csr_array((POINTS > 0) * 2.0)),
 }
 

@@ -51,7 +51,7 @@ def test_evidence_is_that_of_the_classifier() -> None:
     )
     assert found.largest_class == np.bincount(labels[:30]).max() / 30
     assert sum(found.kinds.values()) == pytest.approx(1)
-    assert {"linear", "radial", "neighbours", "random forest"} <= set(found.kinds)
+    assert {"trends of the columns", "similar rows", "decision trees"} <= set(found.kinds)
     assert list(found.kinds.values()) == sorted(found.kinds.values(), reverse=True)
     assert sum(found.importance.values()) == pytest.approx(1)
     assert Evidence.from_classifier(lg.GCNClassifier()) is None

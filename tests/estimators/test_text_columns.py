@@ -69,7 +69,7 @@ def test_texts_are_read_as_in_files(library: str, tmp_path: Path) -> None:
     expected = command.label_distributions_
     assert (classifier.transduction_ == np.array(["a", "b", "c"])[TRUTH]).mean() > 0.9
     assert_allclose(classifier.label_distributions_, expected, rtol=0, atol=1e-9)
-    assert classifier.columns_.used == columns.used and "note" in classifier.columns_.words
+    assert classifier.columns_.used == columns.used and "note" in classifier.columns_.texts
     assert_allclose(classifier.predict_proba(rows), command.predict_proba(columns.features(frame)))
     lg.save(classifier, tmp_path / "m")
     loaded = lg.load(tmp_path / "m")

@@ -11,9 +11,9 @@ import pytest
 import lowrankgcn as lg
 from lowrankgcn.files import read_file, write_file
 from tests.cli.commands import call
-from tests.files.test_words import reviews
 from tests.files.test_writing import ENDINGS
 from tests.support.each import each
+from tests.tables.test_text_vectors import reviews
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -17,6 +18,7 @@ from lowrankgcn.gp.likelihood import CONSTANT, targets
 from lowrankgcn.gp.process import FittedProcess, fit_process
 from lowrankgcn.gp.recipe import FewLabels, Prior
 from tests.support.oracles import reference_gp as reference
+from tests.support.oracles.reference_gp import exact_scores
 
 M, N_CLASSES = 30, 3
 CLASSES = np.arange(M) % N_CLASSES
@@ -66,18 +68,13 @@ def test_coefficients_and_scores() -> None:
     Y, K = targets(CLASSES, N_CLASSES), dense_kernel(fitted)
     np.testing.assert_allclose((K + np.eye(M)) @ fitted.process.alpha, Y, atol=1e-9)
     expected = dense_kernel(fitted, views()) @ fitted.process.alpha
-    np.testing.assert_allclose(fitted.process.scores(views()), expected, atol=1e-6)
-    shares = fitted.process.distributions(views())
+    parts = fitted.process.block_scores(views()).sum(axis=0)
+    constant = CONSTANT * fitted.process.alpha.sum(axis=0)
+    np.testing.assert_allclose(parts + constant, expected, atol=1e-6)
+    shares = fitted.process.distributions(expected)
     own = [reference.softmax(fitted.process.temperature * row) for row in expected]
     np.testing.assert_allclose(shares, own, atol=1e-6)
     assert (shares[:M].argmax(axis=1) == CLASSES).mean() > 0.8
-
-
-def test_scores_are_independent_of_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    process = fit(trees=True).process
-    whole = process.scores(views())
-    monkeypatch.setattr(module, "_CHUNK", 7)
-    np.testing.assert_allclose(process.scores(views()), whole, atol=1e-9)
 
 
 @pytest.mark.parametrize("trees", [False, True])
@@ -135,7 +132,7 @@ def test_all_rows_inducing_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_CHUNK", 7)
     induced = fit()
     np.testing.assert_allclose(
-        induced.process.scores(views()), exact.process.scores(views()), atol=1e-4
+        exact_scores(induced.process, views()), exact_scores(exact.process, views()), atol=1e-4
     )
     np.testing.assert_allclose(induced.held_out, exact.held_out, atol=1e-4)
 
@@ -201,5 +198,46 @@ def test_the_process_has_the_constant_of_its_labels() -> None:
     assert fitted.process.constant == 1.0
     G = fitted.process.kernel(fitted.process.labelled, fitted.process.labelled) + np.eye(N_CLASSES)
     np.testing.assert_allclose(G @ fitted.process.alpha, targets(classes, N_CLASSES), atol=1e-9)
-    scores = fitted.process.scores(known)
+    scores = exact_scores(fitted.process, known)
     np.testing.assert_allclose(scores, (G - np.eye(N_CLASSES)) @ fitted.process.alpha, atol=1e-9)
+
+
+class TestWeights:
+    """A row of weight w is w rows."""
+
+    weights = np.where(np.arange(M) % 4 == 0, 3.0, 1.0)
+
+    def solved(self, rows: np.ndarray, weights: np.ndarray, inducing: bool) -> FittedProcess:
+        """Solve for given labelled rows with the amplitudes of an ordinary fit."""
+        process, known = fit().process, labelled()
+        chosen = {name: part[rows] for name, part in known.items()}
+        blocks = tuple(block.represent(chosen) for block in process.blocks)
+        process = dataclasses.replace(process, labelled=blocks, index=np.arange(len(rows)))
+        solve = module._solve_inducing if inducing else module._solve_exactly
+        Y = targets(CLASSES[rows], N_CLASSES)
+        return solve(process, Y, weights, np.random.default_rng(0))
+
+    @pytest.mark.parametrize("inducing", [False, True])
+    def test_scores_are_those_of_repeated_rows(self, inducing: bool) -> None:
+        repeated = np.repeat(np.arange(M), self.weights.astype(int))
+        weighted = self.solved(np.arange(M), self.weights, inducing).process
+        expected = self.solved(repeated, np.ones(len(repeated)), False).process
+        weighted, expected = (exact_scores(one, views()) for one in (weighted, expected))
+        assert np.allclose(weighted, expected, atol=1e-4 if inducing else 1e-8)
+
+    @pytest.mark.parametrize("inducing", [False, True])
+    def test_leave_one_out_leaves_out_all_of_a_row(self, inducing: bool) -> None:
+        held_out = self.solved(np.arange(M), self.weights, inducing).held_out
+        for row in (0, 5, 8):
+            others = np.delete(np.arange(M), row)
+            fitted = self.solved(others, self.weights[others], False)
+            expected = exact_scores(fitted.process, labelled())
+            assert np.allclose(held_out[row], expected[row], atol=1e-3 if inducing else 1e-8)
+
+    def test_equal_weights_change_nothing_only_if_they_are_one(self) -> None:
+        def scores(weights: Any) -> np.ndarray:
+            arguments: Any = labelled(), CLASSES, N_CLASSES, some_blocks(True), 0.9, Prior.load()
+            return exact_scores(fit_process(*arguments, 0, weights=weights).process, views())
+
+        assert np.allclose(scores(np.ones(M)), scores(None), atol=1e-12)
+        assert not np.allclose(scores(np.full(M, 9.0)), scores(None), atol=0.05)

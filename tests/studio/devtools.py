@@ -184,11 +184,16 @@ class Page:
         for kind in ("Pressed", "Released"):
             self.mouse(kind, x, y, button="left", buttons=1, clickCount=1)
 
+    def box(self, selector: str) -> tuple[float, float, float, float]:
+        """Return left, top, width and height of an element in the window."""
+        box = f"document.querySelector({json.dumps(selector)}).getBoundingClientRect()"
+        left, top, width, height = self.run(f"(b => [b.x, b.y, b.width, b.height])({box})")
+        return left, top, width, height
+
     def click_on(self, selector: str) -> None:
         """Click into the middle of an element."""
-        box = f"document.querySelector({json.dumps(selector)}).getBoundingClientRect()"
-        x, y = self.run(f"(b => [b.x + b.width / 2, b.y + b.height / 2])({box})")
-        self.click(x, y)
+        left, top, width, height = self.box(selector)
+        self.click(left + width / 2, top + height / 2)
 
     def drag(self, places: list[tuple[float, float]], **more: Any) -> None:
         """Press the mouse at the first place, move through the others, release it at the last."""

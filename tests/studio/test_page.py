@@ -150,13 +150,13 @@ def test_hostile_cells_are_text(chromium: Browser, tmp_path: Path) -> None:
         for row, text in enumerate([script, turned]):
             page.click_on(f".line[data-row='{row}']")
             page.wait(f"document.getElementById('row').dataset.row === '{row}'")
-            assert text in page.run("document.querySelector('#row .cells').textContent")
+            assert text in page.run("document.querySelector('#row .content').textContent")
         page.click_on(".line[data-row='2']")
         page.wait("document.getElementById('row').dataset.row === '2'")
         assert person.focus == 2  # with complete cells
-        assert page.run("document.querySelector('.cells').textContent.length") < 1000
-        page.run("document.querySelector('.cells dd button').click()")
-        assert page.run("document.querySelector('.long').textContent.length") == 100_000
+        assert page.run("document.querySelector('.prose').textContent.length") == 20_000
+        page.run("document.querySelector('.prose + button').click()")
+        assert page.run("document.querySelector('.prose').textContent.length") == 100_000
         assert page.run("document.documentElement.scrollWidth <= innerWidth")
         assert page.run("window.hurt === undefined && !document.querySelector('main img, main i')")
         assert page.run("document.querySelectorAll('script').length") == 1
@@ -226,7 +226,7 @@ def test_keys(chromium: Browser, shown: Studio) -> None:
     page.key("Escape")
     page.wait("!document.getElementById('help').open")
     page.click_on("#uncertain")
-    page.wait("document.querySelector('[aria-sort=descending]')?.innerText === 'certainty'")
+    page.wait("document.querySelector('[aria-sort=ascending]')?.innerText === 'certainty'")
     cells = "[...document.querySelectorAll('.line .fixed .cell:nth-child(3)')]"
     shares = f"{cells}.map(c => parseInt(c.innerText))"
     # The sorted rows arrive after the header shows the order.

@@ -227,7 +227,7 @@ class TestKind:
         assert kind(1, "x") == "category"
         column = read(pd.Series([True, "True", "x", 2], dtype=object))
         assert column.as_categories().values == ["2", "true", "x"]
-        nested = pa.array([[1], [2]])
+        nested = pa.array([["a"], ["b"]])
         with pytest.raises(ValueError, match="'x': expected texts, numbers or dates, got list"):
             Cells.read(nested, "x")
 

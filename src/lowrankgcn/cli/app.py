@@ -12,7 +12,17 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from lowrankgcn import __version__, cli
-from lowrankgcn.cli import classify, compare, demo, explain, predict, reproduce, studio, suggest
+from lowrankgcn.cli import (
+    audit,
+    classify,
+    compare,
+    demo,
+    explain,
+    predict,
+    reproduce,
+    studio,
+    suggest,
+)
 
 
 class _OneLineErrors(TyperGroup):
@@ -89,7 +99,7 @@ def main(
         typer.echo(context.get_help())
 
 
-for _module in (classify, predict, explain, suggest, studio, compare, reproduce, demo):
+for _module in (classify, predict, audit, explain, suggest, studio, compare, reproduce, demo):
     _command = getattr(_module, _module.__name__.rpartition(".")[2])
     _help, _, _examples = str(inspect.getdoc(_command)).partition("Examples\n--------\n")
     app.command(cls=_PlainHelp, help=_help, epilog=f"Examples:\n\n{_examples}")(_command)

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import lowrankgcn
-from lowrankgcn._format import count, percent, plural
-from lowrankgcn._progress import report_progress
 from lowrankgcn.cli import terminal
 from lowrankgcn.cli.options import GRAPHS, TABLES, Arguments, command
 from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 
-if TYPE_CHECKING:
-    from lowrankgcn.cli.labelled_table import LabelledTable
-    from lowrankgcn.estimators.evidence import Evidence
-
 _FEW_COLUMNS = 30  # the importance of more columns is computed on request only
-_KINDS = {"number": "numeric", "date": "date", "category": "categorical", "text": "free text"}
 
 
 @command(
@@ -79,12 +70,14 @@ def classify(args: Arguments) -> None:
     run = terminal.Run(quiet=args.quiet, as_json=args.as_json, rows_printed=to_stdout)
     with run.step("loading"):
         from lowrankgcn.cli.labelled_table import check_ending, read_labelled_table, write_table
+        from lowrankgcn.cli.results import fit_summary, save_model, write_report
     check_ending(out)
     with run.step("reading"), terminal.one_line_errors():
         data = read_labelled_table(options)
         if save is None and data.labels.notna().all():
-            advice = "" if given else "; use --save to keep a model for other tables"
-            message = f"there is a label in every row, nothing to predict{advice}"
+            advice = "" if given else ", --save keeps a model for other tables"
+            message = "there is a label in every row, nothing to predict; "
+            message += f"lowrankgcn audit checks the labels{advice}"
             raise ValueError(f"{data.table.name}: column {args.target!r}: {message}")
     # Importing the classifier takes a second or more; an invalid table need not wait for it.
     with run.step("loading"):
@@ -94,7 +87,7 @@ def classify(args: Arguments) -> None:
     with run.computing("fitting"):
         classifier.set_params(**data.graph_option).fit(data.rows, data.labels)
     run.seconds |= classifier.timings_
-    predictions = data.predictions(classifier)
+    predictions = data.predictions(classifier, audit=True)
     if args.level is not None:
         with run.step("sets"):
             sets, unsure = classifier.prediction_sets(level=args.level), classifier.unsure()
@@ -108,20 +101,22 @@ def classify(args: Arguments) -> None:
     run.notes += data.notes
     with run.step("writing"):
         if out is not None or to_stdout:
-            frame, renamed = predictions.added_to(data.table.frame, each_class=args.probabilities)
+            frame, renamed = predictions.added_to(
+                data.table.frame, each_class=args.probabilities, audit=out is not None
+            )
             run.notes += renamed
             frame = frame[predictions.unlabelled] if out is None else frame
             run.files |= write_table(frame, out, data.table)
         if report is not None:
             command_line = terminal.command_line(args.context, "as_json", "quiet")
             about = {"command": command_line, "facts": predictions.set_facts()}
-            about |= {"seconds": run.seconds, "warnings": run.warnings}
+            about |= {"seconds": run.seconds, "warnings": run.warnings, "notes": run.notes}
             write_report(report, data, classifier, evidence, **about)
             run.files["report"] = str(report)
         if save is not None:
             save_model(save, data, classifier)
             run.files["model"] = str(save)
-    facts, document = _summary(data, classifier, evidence)
+    facts, document = fit_summary(data, classifier, evidence)
     if predictions.unsure is not None:
         document["unsure"] = int((predictions.unsure & predictions.unlabelled).sum())
     predictions.print_summary(run, facts, document, evidence)
@@ -143,102 +138,3 @@ def _classifier_settings(options: Mapping[str, Any]) -> tuple[str, dict[str, Any
     elif shares == "equal":  # networks learn the shares of the labels otherwise
         settings["class_weight"] = "balanced"
     return "GCNClassifier" if network else "SpectralGPClassifier", settings
-
-
-def write_report(
-    path: Path, data: LabelledTable, classifier: Any, evidence: Evidence | None, **about: Any
-) -> None:
-    """Write the HTML page; `about` has further attributes of :class:`Classification`."""
-    report_progress("drawing the report")
-    from lowrankgcn.report.classification import Classification
-    from lowrankgcn.report.pages import render_classification  # loads Jinja2
-
-    about |= {"columns": data.columns, "source": data.table.name, "notes": data.notes}
-    about |= {"evidence": evidence, "seed": classifier.random_state}
-    classification = Classification(classifier, data.table.frame, data.labels, **about)
-    terminal.write_output(path, render_classification(classification), "--report")
-
-
-def save_model(path: Path, data: LabelledTable, classifier: Any) -> None:
-    """Write a fitted classifier with the columns it needs."""
-    from lowrankgcn._codec import encode
-
-    described = {"columns": encode(data.columns)[1], "type": data.type, "source": data.table.name}
-    with terminal.one_line_errors("--save", writing=path):
-        lowrankgcn.save(classifier, path, description=described)
-
-
-def _summary(
-    data: LabelledTable, classifier: Any, evidence: Evidence | None
-) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return lines, and entries of the JSON document, about the table and the fit."""
-    columns, n_rows, n_labelled = data.columns, len(data.labels), data.n_labelled
-    kinds = Counter(_KINDS[kind] for kind in columns.used.values())
-    kinds_text = ", ".join(f"{n} {kind}" for kind, n in kinds.items()) or "a graph"
-    process = hasattr(classifier, "graphs_")
-    built = classifier.graphs_.values() if process else [classifier.graph_]
-    graphs = ", ".join(dict.fromkeys(graph.description.name for graph in built))
-    facts = {
-        "table": f"{data.table.name}: {plural(n_rows, 'row')}, "
-        f"{plural(len(columns.used), 'column')} used ({kinds_text})",
-        "target": f"{terminal.name_text(columns.target)}: {plural(n_labelled, 'row')} labelled, "
-        f"{count(n_rows - n_labelled)} to classify",
-        "graph": graphs,
-    }
-    document: dict[str, Any] = {
-        "table": data.table.name,
-        "target": columns.target,
-        "method": "gcn" if evidence is None else "gp",
-        "seed": classifier.random_state,
-        "rows": n_rows,
-        "labelled": n_labelled,
-        "columns": columns.used,
-        "left_out": columns.left_out,
-        "graph": graphs,
-    }
-    if evidence is None:
-        return facts, document
-    facts |= _accuracy_facts(evidence)
-    facts["blocks"] = terminal.shares_text(evidence.kinds)
-    importance = columns.column_sums(evidence.importance)
-    if importance:
-        facts["columns"] = terminal.shares_text(importance)
-    without_own_label = ("accuracy", "interval", "balanced_accuracy", "f1", "log_loss")
-    known = evidence.is_known
-    document |= {
-        f"loo_{name}": getattr(evidence, name) if known else None for name in without_own_label
-    }
-    document |= {
-        "loo_meaning": evidence.meaning,
-        "loo_correct": evidence.n_correct,
-        "unseen_share": evidence.unseen if evidence.unseen >= 0 else None,
-        "overconfidence": evidence.overconfidence if known else None,
-        "reliability": [part._asdict() for part in evidence.reliability],
-        "largest_class": evidence.largest_class,
-        "block_shares": evidence.block_shares,
-        "column_importance": importance,
-    }
-    return facts, document
-
-
-def _accuracy_facts(evidence: Evidence) -> dict[str, str]:
-    """Return lines about the accuracy of the labelled rows without their own label."""
-    if not evidence.is_known:
-        return {"accuracy": evidence.meaning}
-    low, high = (percent(share, 0) for share in evidence.interval)
-    classes = len(evidence.class_counts)
-    over = "the classes"
-    if evidence.n_scored < classes:
-        over = f"{evidence.n_scored} of {classes} classes, those with two labels or more"
-    facts = {
-        "accuracy": f"about {percent(evidence.accuracy)}, 90 % interval {low} to {high}: "
-        f"{evidence.meaning}; {evidence.n_correct} of "
-        f"{plural(len(evidence.codes), 'labelled row')} predicted correctly without their own "
-        f"label; largest class {percent(evidence.largest_class)}",
-        "balanced": f"accuracy {percent(evidence.balanced_accuracy)} and F1 "
-        f"{percent(evidence.f1)} as means over {over}; log-loss {evidence.log_loss:.3g}",
-        "calibration": evidence.calibration,
-    }
-    if evidence.unseen_text:
-        facts["other classes"] = evidence.unseen_text
-    return facts

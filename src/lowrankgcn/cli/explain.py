@@ -46,7 +46,7 @@ def explain(args: Arguments) -> None:
             message = f"{file.name} has {count}, there is no row {max(numbers)}"
             raise option_error("--row", message)
         with one_line_errors(), prefix_errors(file.name):
-            chosen = file.frame.iloc[[number - 1 for number in numbers]]
+            chosen = file.rows().take([number - 1 for number in numbers])
             features = columns.features(chosen, decimal=file.decimal)
     with run.progress("explaining"), one_line_errors():
         explanation = classifier.explain(features, by=args.by)
@@ -65,9 +65,14 @@ def explain(args: Arguments) -> None:
 
 
 def _document(one: ExplainedRow, top: int) -> dict[str, Any]:
+    from lowrankgcn.estimators.explanation import Nearest
+
     parts = [asdict(part) for part in one.contributions]
     for part in parts:
         part["name"] = int(part["name"]) + 1 if part["kind"] == "row" else part["name"]
+        if isinstance(part["value"], Nearest):
+            near = zip(part["value"].rows, part["value"].classes, strict=True)
+            part["value"] = [{"row": row + 1, "class": label} for row, label in near]
     document = {"row": one.row + 1, "prediction": one.predicted, **asdict(one)}
     if one.linked is None:  # no node of a graph
         del document["linked"]

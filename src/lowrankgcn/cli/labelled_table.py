@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ from lowrankgcn.cli.table_labels import find_markers, label_notes, merged_labels
 from lowrankgcn.cli.terminal import one_line_errors
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns, TableFile, choose_columns, read_file, read_texts, write_file
+from lowrankgcn.files.row_matching import free_name
 from lowrankgcn.files.writing import output_format
 from lowrankgcn.tables import Table
 from lowrankgcn.tables.column_choice import check_classes
@@ -80,10 +82,31 @@ class LabelledTable:
         kind = self.table.frame[self.columns.target].dtype.pyarrow_dtype
         return str(kind) if pa.types.is_integer(kind) or pa.types.is_boolean(kind) else None
 
-    def predictions(self, classifier: Any) -> Predictions:
-        """Return predictions in the type of the target column."""
+    def predictions(self, classifier: Any, *, audit: bool = False) -> Predictions:
+        """Return predictions in the type of the target column, and the audit of the labels."""
         shares = classifier.label_distributions_
-        return Predictions.from_labels(classifier.classes_, shares, self.labels, type=self.type)
+        predictions = Predictions.from_labels(
+            classifier.classes_, shares, self.labels, type=self.type
+        )
+        audited = audit and hasattr(classifier, "audit")
+        return replace(predictions, audit=classifier.audit()) if audited else predictions
+
+    def cells(self, rows: Any) -> list[dict[str, str | None]]:
+        """Return the cells of some rows as texts, without columns that are left out."""
+        names = self.columns.used or self.columns.left_out  # nodes of a graph without columns
+        known = [name for name in names if name in self.table.frame]  # not vectors of another file
+        chosen = self.table.frame[known].iloc[rows]
+        texts = chosen.astype(object).map(str).astype(object).where(chosen.notna(), None)
+        cells: list[dict[str, str | None]] = texts.to_dict("records")
+        return cells
+
+    def numbered(self, chosen: pd.DataFrame, rows: Any) -> pd.DataFrame:
+        """Put row numbers, target and new columns before the other columns, for ``--labels``."""
+        frame, target = self.table.frame, self.columns.target
+        name = free_name("row", frame.columns)
+        new = [column for column in chosen.columns if column not in frame.columns]
+        others = [column for column in frame.columns if column != target]
+        return chosen.assign(**{name: rows + 1})[[name, target, *new, *others]]
 
 
 def read_table(options: Mapping[str, Any]) -> TableFile:
@@ -119,7 +142,7 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
     report_progress("reading the columns")
     with prefix_errors(table.name):
         notes = list(table.notes)
-        frame = _with_target(table.frame, target, few_labels or bool(files), notes)
+        frame = _with_target(table, target, few_labels or bool(files), notes)
         kinds = ("drop", "categorical", "numeric", "text")
         named: dict[str, Any] = {
             kind: column_names(options.get(kind) or (), frame.columns) for kind in kinds
@@ -130,7 +153,7 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
         earlier = columns_of_earlier_run(frame.drop(columns=[*kept, key], errors="ignore"))
         notes += earlier_note(earlier, "left out")
         frame = frame.drop(columns=earlier)
-        rows = Table.read(frame)
+        rows = table.rows(frame)
         named |= {"decimal": table.decimal, "allow_no_features": edges is not None}
         columns = choose_columns(rows, target, **named)
         labels = read_texts(frame, target)
@@ -149,14 +172,21 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
         if not few_labels or labels.nunique() > 1:
             check_classes(labels)
         features = columns.features(rows, decimal=table.decimal)
-    whole = [name for name, kind in columns.used.items() if kind != "text"]
+    whole = [name for name, kind in columns.used.items() if kind not in ("text", "vector")]
     notes += label_notes(labels, features, whole)
     graph = None if edges is None else read_edges(edges, frame, key, hyper=hyper)
     return LabelledTable(replace(table, frame=frame), columns, features, labels, notes, graph)
 
 
-def _with_target(frame: pd.DataFrame, target: str, new: bool, notes: list[str]) -> pd.DataFrame:
+def _with_target(file: TableFile, target: str, new: bool, notes: list[str]) -> pd.DataFrame:
     """Add an empty target column to a table without it, unless the name is a misspelling."""
+    frame = file.frame
+    if target not in frame.columns and len(file.sheets) > 1:
+        having = [name for name, columns in file.sheets.items() if target in columns]
+        listed = ", ".join(map(repr, file.sheets))
+        where = f"--sheet {shlex.quote(having[0])} has it" if having else "none of them has it"
+        got = f"the sheet that was read has no column {target!r}; the sheets are {listed}; {where}"
+        raise ValueError(f"target: {got}")
     near = difflib.get_close_matches(target.lower(), [name.lower() for name in frame.columns])
     if target in frame.columns or near:
         return frame
@@ -182,8 +212,8 @@ def _with_labels(frame: pd.DataFrame, labels: pd.Series, before: pd.Series) -> p
 def columns_of_earlier_run(frame: pd.DataFrame) -> list[str]:
     """Return the columns that an earlier run added to a table.
 
-    A prediction is followed by its probability, and perhaps by sets of classes, by which rows are
-    unsure, and by probabilities of classes.
+    A prediction is followed by its probability, and perhaps by the class without the own label and
+    its probability, sets of classes, which rows are unsure, and probabilities of classes.
 
     >>> frame = pd.DataFrame({"size": ["1"], "prediction": ["a"], "probability": ["0.9"]})
     >>> columns_of_earlier_run(frame)
@@ -200,11 +230,11 @@ def columns_of_earlier_run(frame: pd.DataFrame) -> list[str]:
 
 def _is_added(frame: pd.DataFrame, name: str) -> bool:
     """Return whether a column has the name and the values of those after a prediction."""
-    if re.fullmatch(r"classes_\d+(\.\d+)?", str(name)):
+    if re.fullmatch(r"classes_\d+(\.\d+)?|loo_class(_\d+)?", str(name)):
         return True
     if re.fullmatch(r"unsure(_\d+)?", str(name)):
         return bool(read_texts(frame, name).dropna().str.lower().isin(["true", "false"]).all())
-    if not re.fullmatch(r"probability(_.+)?", str(name), re.DOTALL):
+    if not re.fullmatch(r"(loo_)?probability(_.+)?", str(name), re.DOTALL):
         return False
     texts = read_texts(frame, name).dropna().str.replace(",", ".", regex=False)
     return bool(pd.to_numeric(texts, errors="coerce").between(0, 1).all())

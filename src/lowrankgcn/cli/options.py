@@ -36,6 +36,7 @@ _UNLABELLED = "Texts that mark unlabelled rows, such as NA,?; '' for empty cells
 _CLASS = "Text that is a class, such as none, although it often marks unlabelled rows; repeat."
 _EDGES = "Edges of a graph of the rows: two columns of row numbers or --key, perhaps weights."
 _HYPEREDGES = "Hyperedges of the rows: a column of row numbers or --key, and one of hyperedges."
+_VECTORS = "One vector of numbers for each row, such as an embedding, in a NumPy file (.npy)."
 _METHOD = "gp: Gaussian process; gcn: the networks of the paper (needs torch)."
 _SHARES = "Class shares of unlabelled rows: auto, labels (as among the labels) or equal."
 _FILTER = (
@@ -99,6 +100,7 @@ _REQUIRED: dict[str, Any] = {"default": inspect.Parameter.empty}
 _AUTO: dict[str, Any] = {"show_default": "auto"}
 _GRAPHS = Literal["auto", "gaussian", "hypergraph", "knn"]
 _ARCHITECTURES = Literal["full", "low-rank", "reduced"]
+_IMAGE = "Size of pictures whose pixels are columns, such as 8x8, 32x32x3 or none."
 _PARTS = Literal["spiral", "cars", "mushrooms", "ranks", "smoothers", "filters", "all"]
 _SHARES_OF = Literal["auto", "labels", "equal"]
 _KINDS = Literal["auto", "columns", "rows", "blocks"]
@@ -120,10 +122,13 @@ _OPTIONS = (
     _option("--drop", list[str], "COLUMN", "Column to ignore; repeat, or use commas.", _COLUMNS),
     _option("--categorical", list[str], "COLUMN", "Column to use as categories.", _COLUMNS),
     _option("--numeric", list[str], "COLUMN", "Column to use as numbers.", _COLUMNS),
-    _option("--text", list[str], "COLUMN", "Column of free text, used by its words.", _COLUMNS),
+    _option("--text", list[str], "COLUMN", "Column of free text.", _COLUMNS),
     _option("--encoding", str, "NAME", "Text encoding, such as cp1252.", _READING, **_AUTO),
     _option("--delimiter", str, "CHAR", "Between cells; 'tab' for a tab.", _READING, **_AUTO),
     _option("--decimal", str, "CHAR", "Decimal mark, point or comma.", _READING, **_AUTO),
+    _option("--sheet", str, "NAME|N", "Sheet of a workbook.", _READING, show_default="the first"),
+    _option("--header-row", int, "N", "Line with the column names.", _READING, min=1, **_AUTO),
+    _option("--vectors", Path, "FILE", _VECTORS, _READING),
     _output("--out -o", _OUT),
     _flag("--overwrite", "Allow --out to replace the table.", _OUTPUT),
     _output("--report", "Write an HTML report with figures."),
@@ -155,6 +160,7 @@ _OPTIONS = (
     _option("--methods", str, "NAME,NAME,…", _METHODS),
     _flag("--in-order", "Keep the order of the rows instead of shuffling them."),
     _option("--runs", int, "N", "Training runs per row.", default=100, min=1),
+    _option("--image", str, "HxW", _IMAGE, **_AUTO),
     _option("--port", int, "N", "Port, if it is free.", default=8765, min=1024, max=65535),
     _flag("--browser/--no-browser", "Open the page in the browser.", default=True),
     _option("--seed", int, "N", "Random seed.", default=0, min=0, max=2**32 - 1),
@@ -173,11 +179,12 @@ PARAMETERS = {one.name: one for one in _OPTIONS} | {
     "target": _option("--target -t", str, "COLUMN", _TARGET, **_REQUIRED),
     "target_of_file": _option("--target -t", str, "COLUMN", "Column of the classes of a file."),
     "out_or_folder": _output("--out -o", f"{_OUT} For a folder, name a new folder."),
+    "audited": _output("--out -o", "Write the labelled rows, suspicious ones first."),
     "out_rows": _output("--out -o", "Write these rows with their numbers, to be labelled."),
     "reports": _output("--out -o", "Folder for the reports.", "DIR", default=Path("demo-output")),
     "pages": _output("--out -o", "Folder for all files.", "DIR", default=Path("reproduction")),
 }
-FILES = "encoding delimiter decimal"
+FILES = "encoding delimiter decimal sheet header_row vectors"
 COLUMNS = f"unlabelled class_ drop categorical numeric text {FILES}"
 TABLES = f"labels key by_position {COLUMNS}"
 GRAPHS = "edges hyperedges"

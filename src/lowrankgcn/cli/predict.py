@@ -50,7 +50,7 @@ def predict(args: Arguments) -> None:
         columns = model_columns(model, classifier)
         file = labelled_table.read_table(vars(args))
         with prefix_errors(file.name):
-            features = columns.features(file.frame, decimal=file.decimal)
+            features = columns.features(file.rows(), decimal=file.decimal)
             known = columns.target in file.frame.columns
             labels = read_texts(file.frame, columns.target) if known else None
     with run.computing("prediction", timed=True):
@@ -107,23 +107,13 @@ def model_columns(path: Path, classifier: SavedClassifier) -> Columns:
     Raises
     ------
     ValueError
-        If the stored columns are not valid, or there are no column names.
+        If there are no column names.
     """
-    from lowrankgcn._codec import decode
-    from lowrankgcn.files import Columns
-
-    described = classifier.description.get("columns")
-    with prefix_errors(path):
-        if described is not None:
-            try:
-                stored: Columns = decode({}, described, Columns)
-                return stored
-            except ValueError as error:
-                advice = "fit and save the model again"
-                raise ValueError(f"cannot read the stored columns ({error}); {advice}") from None
-        if classifier.feature_names_in is None or classifier.columns is None:
-            raise ValueError("the model has no column names; fit it to a table with column names")
-        return classifier.columns
+    columns: Columns | None = classifier.description.get("columns", classifier.columns)
+    if columns is None or classifier.feature_names_in is None:
+        advice = "fit it to a table with column names"
+        raise ValueError(f"{path}: the model has no column names; {advice}")
+    return columns
 
 
 def _unknown_values(classifier: SavedClassifier, features: Table) -> dict[str, dict[str, int]]:

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, count
@@ -21,14 +21,15 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lowrankgcn._format import percent
-from lowrankgcn.cli.terminal import Run
+from lowrankgcn._format import percent, plural
+from lowrankgcn.cli.terminal import Run, name_text
 from lowrankgcn.tables.cells import lower_boolean
 
 if TYPE_CHECKING:
     from lowrankgcn.estimators.evidence import Evidence
 
 _DIGITS = 6  # decimals of probabilities
+_SUSPECTS, _MOST_ROWS = 5, 20  # suspicious rows on the console, of classify and of audit
 
 
 @final
@@ -56,6 +57,8 @@ class Predictions:
         Classes that belong to the set of each row.
     unsure : (n,) bool array or None
         Rows that fit no labelled class.
+    audit : DataFrame or None
+        The labelled rows without their own label, see :func:`audit_labels`.
     """
 
     classes: NDArray[Any]
@@ -67,6 +70,7 @@ class Predictions:
     level: float | None = None
     sets: Any = None
     unsure: Any = None
+    audit: Any = None
 
     @classmethod
     def from_labels(
@@ -118,6 +122,16 @@ class Predictions:
         n_rows = int(labels.notna().sum())
         return {"right": int(right.sum()), "rows": n_rows} if n_rows else None
 
+    def suspects(self) -> list[dict[str, Any]]:
+        """Return the suspicious rows, counted from 1, with label and class without the label."""
+        if self.audit is None:
+            return []
+        chosen = self.audit[self.audit["suspect"]].drop(columns="suspect")
+        chosen = chosen.assign(row=chosen["row"] + 1).round(_DIGITS)
+        chosen = chosen.assign(**{name: chosen[name].map(str) for name in ("label", "loo_class")})
+        suspects: list[dict[str, Any]] = chosen.to_dict("records")
+        return suspects
+
     def set_facts(self) -> dict[str, str]:
         """Return how many sets have one class, and how many rows fit no class, as a line."""
         if self.level is None:
@@ -130,22 +144,21 @@ class Predictions:
         return {f"{100 * self.level:.4g} % sets": text}
 
     def added_to(
-        self, frame: pd.DataFrame, *, each_class: bool = False
+        self, frame: pd.DataFrame, *, each_class: bool = False, audit: bool = True
     ) -> tuple[pd.DataFrame, list[str]]:
-        """Add columns "prediction", "probability" and, on request, sets, "unsure", each class.
+        """Add columns "prediction", "probability" and, on request, further ones.
+
+        These are "loo_class" and "loo_probability" of the labelled rows, sets of classes, "unsure",
+        and the probability of each class.
 
         A number is appended to a name that the table has already, with a note.
         """
-        values = pa.array(self.classes.tolist(), pa.string())
-        if self.type is not None:
-            # The model may have other classes than its description: these are texts.
-            with suppress(pa.ArrowException, TypeError, ValueError):
-                values = values.cast(pa.type_for_alias(self.type))
-        classes = pd.array(values.to_pylist(), dtype=pd.ArrowDtype(values.type))
-        columns = {
-            "prediction": classes.take(self.codes, allow_fill=True),
-            "probability": self.probabilities,
-        }
+        columns = {"prediction": self._typed(self.codes), "probability": self.probabilities}
+        if audit and self.audit is not None:
+            audited = self.audited()
+            place = pd.Index(self.audit["row"]).get_indexer(np.arange(len(frame)))
+            for name in ("loo_class", "loo_probability"):
+                columns[name] = pd.Series(audited[name]).array.take(place, allow_fill=True)
         if self.level is not None:
             texts = pd.array(self._set_texts(), dtype=pd.ArrowDtype(pa.string()))
             columns[f"classes_{round(100 * self.level, 6):g}"] = texts
@@ -153,15 +166,27 @@ class Predictions:
             columns["unsure"] = pd.array(marked, dtype=pd.ArrowDtype(pa.bool_()))
         for name, shares in zip(self.classes, self.shares.T, strict=True) if each_class else ():
             columns[f"probability_{name}"] = np.round(shares, _DIGITS)
-        added: dict[str, Any] = {}
-        notes = []
-        for name, column in columns.items():
-            numbered = chain([name], (f"{name}_{number}" for number in count(2)))
-            free = next(one for one in numbered if one not in {*frame.columns, *added})
-            added[free] = column
-            if free != name:
-                notes.append(f"the table has a column {name!r}; the new one is {free!r}")
-        return pd.concat([frame, pd.DataFrame(added, index=frame.index)], axis=1), notes
+        return with_columns(frame, columns)
+
+    def audited(self) -> dict[str, Any]:
+        """Return columns about the labelled rows, in the order of the audit."""
+        codes = pd.Index(self.classes).get_indexer(self.audit["loo_class"].map(str))
+        return {
+            "suspect": self.audit["suspect"].to_numpy(),
+            "label_probability": self.audit["label_probability"].round(_DIGITS).to_numpy(),
+            "loo_class": self._typed(codes),
+            "loo_probability": self.audit["loo_probability"].round(_DIGITS).to_numpy(),
+        }
+
+    def _typed(self, codes: NDArray[np.integer[Any]]) -> Any:
+        """Return the classes with these positions, in the type of the target; missing for −1."""
+        values = pa.array(self.classes.tolist(), pa.string())
+        if self.type is not None:
+            # The model may have other classes than its description: these are texts.
+            with suppress(pa.ArrowException, TypeError, ValueError):
+                values = values.cast(pa.type_for_alias(self.type))
+        classes = pd.array(values.to_pylist(), dtype=pd.ArrowDtype(values.type))
+        return classes.take(codes, allow_fill=True)
 
     def print_summary(
         self,
@@ -169,8 +194,9 @@ class Predictions:
         facts: Mapping[str, str],
         document: Mapping[str, Any],
         evidence: Evidence | None = None,
+        cells: Callable[[Any], Any] | None = None,
     ) -> None:
-        """Print the result of ``classify`` or ``predict``: a few lines, or one JSON document.
+        """Print the result of a command: a few lines, or one JSON document.
 
         Parameters
         ----------
@@ -179,6 +205,8 @@ class Predictions:
             Lines of the text, and entries of the JSON document.
         evidence : Evidence, optional
             Adds the scores of each class.
+        cells : callable, optional
+            Returns cells of rows as texts, for a table of the suspicious rows.
         """
         counts, missing = self.counts(), int((self.codes < 0).sum())
         scores: dict[str, list[Any]] = {}
@@ -187,7 +215,10 @@ class Predictions:
         for place, row in enumerate(counts.values()):
             row |= {name: values[place] for name, values in scores.items()}
         if run.as_json:
-            results = {"classes": counts, "without_prediction": missing, "notes": run.notes}
+            results: dict[str, Any] = {"classes": counts, "without_prediction": missing}
+            if self.audit is not None:
+                results["suspects"] = self.suspects()
+            results["notes"] = run.notes
             more = {
                 "warnings": run.warnings,
                 "files": run.files,
@@ -195,24 +226,80 @@ class Predictions:
             }
             run.print_json({**document, **results, **more})
             return
-        run.print_facts({**facts, **self.set_facts(), "note": run.notes})
-        numbers = ["predicted"] if self.unlabelled.all() else ["given", "predicted"]
-        header = ["class", *numbers, "mean probability"]
-        rows = [
-            [name, *(str(row[key]) for key in numbers), percent(row["mean_probability"])]
-            for name, row in counts.items()
-        ]
-        if evidence is not None:
-            header += ["recall", "precision"]
-            precision = map(percent, evidence.scores["precision"])
-            for line, *cells in zip(rows, evidence.recall_texts, precision, strict=True):
-                line += cells
-        if missing:
-            dashes = len(header) - len(numbers) - 1
-            rows.append(["none", *"–" * (len(numbers) - 1), str(missing), *"–" * dashes])
+        suspects = self.suspects()
+        lines = suspect_lines(suspects, _SUSPECTS if cells is None else 0)
+        run.print_facts({**facts, **self.set_facts(), **lines, "note": run.notes})
+        header, rows = self._class_table(counts, missing, evidence)
         run.console.print()
         run.print_table(header, rows, range(1, 6), show_edge=False)
         run.console.print()
+        if cells is not None and suspects:
+            _print_suspects(run, suspects, cells)
         for name, path in run.files.items():
             run.print_line(f"{name:<12}{path}")
         run.print_times()
+
+    def _class_table(
+        self, counts: Mapping[str, Mapping[str, Any]], missing: int, evidence: Evidence | None
+    ) -> tuple[list[str], list[list[str]]]:
+        """Return the header and the rows of the table of the classes."""
+        columns: dict[str, list[str]] = {"class": [*counts]}
+        if not self.unlabelled.all():
+            columns["given"] = [str(row["given"]) for row in counts.values()]
+        if self.unlabelled.any():
+            columns["predicted"] = [str(row["predicted"]) for row in counts.values()]
+            shares = [percent(row["mean_probability"]) for row in counts.values()]
+            columns["mean probability"] = shares
+        if evidence is not None:
+            columns["recall"] = evidence.recall_texts
+            columns["precision"] = [percent(share) for share in evidence.scores["precision"]]
+        rows = [list(row) for row in zip(*columns.values(), strict=True)]
+        if missing:
+            none = {"class": "none", "predicted": str(missing)}
+            rows.append([none.get(name, "–") for name in columns])
+        return [*columns], rows
+
+
+def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any]) -> tuple[pd.DataFrame, list[str]]:
+    """Add columns to a table, with a note on each that has to be renamed."""
+    added: dict[str, Any] = {}
+    notes = []
+    for name, column in columns.items():
+        numbered = chain([name], (f"{name}_{number}" for number in count(2)))
+        free = next(one for one in numbered if one not in {*frame.columns, *added})
+        added[free] = column
+        if free != name:
+            notes.append(f"the table has a column {name!r}; the new one is {free!r}")
+    return pd.concat([frame, pd.DataFrame(added, index=frame.index)], axis=1), notes
+
+
+def _print_suspects(
+    run: Run, suspects: Sequence[Mapping[str, Any]], cells: Callable[[Any], Any]
+) -> None:
+    """Print the first suspicious rows with their cells."""
+    first = suspects[:_MOST_ROWS]
+    columns = [
+        ("row", [str(one["row"]) for one in first]),
+        ("label", [one["label"] for one in first]),
+        ("probability", [percent(one["label_probability"], 0) for one in first]),
+        ("looks like", [one["loo_class"] for one in first]),
+        ("probability", [percent(one["loo_probability"], 0) for one in first]),
+    ]
+    run.print_rows(columns, cells(np.array([one["row"] - 1 for one in first])))
+    if more := len(suspects) - len(first):
+        run.print_line(f"and {plural(more, 'other')}; --out writes all of them")
+
+
+def suspect_lines(suspects: Sequence[Mapping[str, Any]], shown: int) -> dict[str, Any]:
+    """Return lines on the first suspicious rows, and how many there are."""
+    if not shown:
+        return {"suspects": f"{plural(len(suspects), 'row')}, whose label may be a mistake"}
+    texts = [
+        f"row {one['row']}: {name_text(str(one['label']))} "
+        f"({percent(one['label_probability'], 0)}), looks like "
+        f"{name_text(str(one['loo_class']))} ({percent(one['loo_probability'], 0)})"
+        for one in suspects[:shown]
+    ]
+    if more := suspects[shown:]:
+        texts.append(f"and {plural(len(more), 'other')}; lowrankgcn audit lists them")
+    return {"suspects": texts} if texts else {}

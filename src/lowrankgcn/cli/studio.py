@@ -13,14 +13,14 @@ import typer
 
 from lowrankgcn._format import plural
 from lowrankgcn.cli import terminal
-from lowrankgcn.cli.classify import save_model, write_report
 from lowrankgcn.cli.options import GRAPHS, TABLES, Arguments, command
+from lowrankgcn.cli.results import save_model, write_report
 
 if TYPE_CHECKING:
     from lowrankgcn.cli.labelled_table import LabelledTable
 
 
-@command(f"context table target {TABLES} port browser graph {GRAPHS} seed")
+@command(f"context table target {TABLES} image port browser graph {GRAPHS} seed")
 def studio(args: Arguments) -> None:
     """Label rows in the browser; all other rows are classified anew after each label.
 
@@ -66,8 +66,8 @@ def studio(args: Arguments) -> None:
         settings = {"graph": args.graph, "random_state": args.seed, **data.graph_option}
         engine = Engine(data.rows, settings)
         session = Session(data.labels.tolist(), journal, engine)
-        command_line = terminal.command_line(args.context, "port", "browser")
-        view = View(table, data, session, engine, partial(_write, data, command_line))
+        command_line = terminal.command_line(args.context, "image", "port", "browser")
+        view = View(table, data, session, engine, partial(_write, data, command_line), args.image)
         listener = server.listen(args.port)
     port = listener.getsockname()[1]
     app = server.make_app(view, token, port)
@@ -96,7 +96,9 @@ def _write(
         if what == "labels":
             write_table(frame, out, data.table)
         elif what == "table":
-            write_table(labelled.predictions(classifier).added_to(frame)[0], out, data.table)
+            write_table(
+                labelled.predictions(classifier, audit=True).added_to(frame)[0], out, data.table
+            )
         elif what == "model":
             save_model(out, labelled, classifier)
         else:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
-
-from rich.cells import cell_len
 
 from lowrankgcn._format import percent, plural
 from lowrankgcn.cli import terminal
@@ -88,26 +85,19 @@ def suggest(args: Arguments) -> None:
 
 def _to_label(data: LabelledTable, rows: Any, predictions: Predictions | None) -> Any:
     """Return row numbers, the empty target, predictions and the cells, as they were read."""
-    from lowrankgcn.files.row_matching import free_name
-
     frame, target = data.table.frame, data.columns.target
-    name = free_name("row", frame.columns)
     chosen = frame if predictions is None else predictions.added_to(frame)[0]
-    chosen = chosen.iloc[rows].assign(**{name: rows + 1})
+    chosen = chosen.iloc[rows]
     chosen[target] = chosen[target].where(chosen[target].isna(), None)  # no markers
-    first = [name, target, *(new for new in chosen.columns if new not in {*frame.columns, name})]
-    return chosen[[*first, *(column for column in frame.columns if column != target)]]
+    return data.numbered(chosen, rows)
 
 
 def _suggestions(
     data: LabelledTable, rows: Any, predictions: Predictions | None
 ) -> list[dict[str, Any]]:
     """Return the numbers of rows, their predictions and their cells as texts."""
-    names = data.columns.used or data.columns.left_out  # nodes of a graph without columns
-    chosen = data.table.frame[[*names]].iloc[rows]
-    texts = chosen.astype(object).map(str).astype(object).where(chosen.notna(), None)
     suggested = []
-    for row, values in zip(rows.tolist(), texts.to_dict("records"), strict=True):
+    for row, values in zip(rows.tolist(), data.cells(rows), strict=True):
         guess, probability = (None, None) if predictions is None else predictions.at(row)
         one = {"row": row + 1, "prediction": guess, "probability": probability, "values": values}
         suggested.append(one)
@@ -115,16 +105,10 @@ def _suggestions(
 
 
 def _print_rows(run: terminal.Run, suggested: list[dict[str, Any]], target: str | None) -> None:
-    """Print rows, their predictions, and as many of their columns as fit into the lines."""
+    """Print rows, their predictions and cells."""
     columns = [("row", [str(one["row"]) for one in suggested])]
     if target is not None:
         shares = [percent(one["probability"]) for one in suggested]
         columns += [(f"{target}?", [one["prediction"] or "–" for one in suggested])]
         columns += [("probability", shares)]
-    always = len(columns)
-    for name in suggested[0]["values"]:
-        columns.append((name, [one["values"][name] or "" for one in suggested]))
-    widths = accumulate(2 + max(map(cell_len, (name, *cells))) for name, cells in columns)
-    fitting = sum(width <= run.console.width for width in widths)
-    header, cells = zip(*columns[: max(always, fitting)], strict=True)
-    run.print_table(header, zip(*cells, strict=True), range(0, always, 2))
+    run.print_rows(columns, [one["values"] for one in suggested])

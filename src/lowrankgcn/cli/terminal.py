@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import typer
 from rich import box, progress
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -168,6 +169,19 @@ class Run:
             texts = (shorten(visible(c), _LONGEST) if isinstance(c, str) else c for c in row)
             table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in texts))
         self.console.print(table)
+
+    def print_rows(
+        self, columns: list[tuple[str, list[str]]], cells: Sequence[Mapping[str, str | None]]
+    ) -> None:
+        """Print rows of a table: columns, numbers in every other one, and the cells that fit."""
+        numeric = range(0, len(columns), 2)
+        more = [(name, [row[name] or "" for row in cells]) for name in (cells[0] if cells else ())]
+        widths = accumulate(
+            2 + max(map(cell_len, (name, *texts))) for name, texts in [*columns, *more]
+        )
+        fitting = sum(width <= self.console.width for width in widths)
+        header, texts = zip(*[*columns, *more][: max(len(columns), fitting)], strict=True)
+        self.print_table(header, zip(*texts, strict=True), numeric)
 
     def print_json(self, document: Mapping[str, Any]) -> None:
         """Print a JSON document that begins with the version of the library."""

@@ -10,6 +10,7 @@ Both classifiers run on the same rails: rows → graphs → eigenpairs → model
 ``gcn_classifier``                       :class:`GCNClassifier`
 ``gp_fitting``, ``gp_model``             run all steps; compute class distributions of rows
 ``gp_classifier``                        :class:`SpectralGPClassifier`
+``gp_readouts``, ``label_audit``         sets, explanations, suggestions; audit of labels
 ``semi_supervised``                      ``predict``, ``score`` and tags of both classifiers
 ``evidence``, ``explanation``            quality of predictions; what they depend on
 ``model_files``                          saves and loads classifiers
@@ -31,6 +32,7 @@ _MODULES = {
     "ExplainedRow": "explanation",
     "Explanation": "explanation",
     "LearnedFilter": "gp_model",
+    "Nearest": "explanation",
     "GCNClassifier": "gcn_classifier",
     "SpectralGPClassifier": "gp_classifier",
     "first_rows": "gp_classifier",

@@ -44,17 +44,36 @@ class Labels:
         Classes of the labelled rows, as positions in `classes`.
     n_rows : int
         Number of rows, labelled or not.
+    weights : (p,) array or None
+        Positive weights of the labelled rows; None for ones.
     """
 
     classes: NDArray[Any]
     index: NDArray[np.intp]
     codes: NDArray[np.intp]
     n_rows: int
+    weights: NDArray[np.float64] | None = None
 
     @property
     def n_classes(self) -> int:
         """Number of classes C."""
         return len(self.classes)
+
+    def weighted(self, sample_weight: Any) -> Labels:
+        """Return the labels with weights of all rows; a label of weight zero is none.
+
+        >>> labels = read_labels(["red", "blue", "", "blue"]).weighted([2, 0, 1, 0.5])
+        >>> labels.index.tolist(), labels.weights.tolist()
+        ([0, 3], [2.0, 0.5])
+        """
+        weights = read_weights(sample_weight, self.n_rows, self.index)[self.index]
+        kept = weights > 0
+        present, codes = np.unique(self.codes[kept], return_inverse=True)
+        if len(present) < 2:
+            got = f"{self.classes[present[0]]!r} only"
+            raise invalid("sample_weight", "positive weights of labels of two classes", got)
+        index, classes = self.index[kept], self.classes[present]
+        return Labels(classes, index, codes.astype(np.intp), self.n_rows, weights[kept])
 
     def within(self, sample: NDArray[np.intp]) -> Labels:
         """Return the labels of a sample of the rows, ascending, that holds all labelled ones."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, final
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from lowrankgcn._format import percent, plural, rounded_percent
+from lowrankgcn.estimators.explanation import block_words
 from lowrankgcn.gp.shares import evenness
 from lowrankgcn.operators import FloatArray
 
@@ -266,7 +266,7 @@ class Evidence:
         q = self.distributions[np.arange(len(self.codes)), self.codes]
         wrong = _WRONG_LABELS * (1.0 - q) / max(1, self.n_classes - 1)
         wrong /= wrong + (1.0 - _WRONG_LABELS) * q
-        return np.where(self._scored[self.codes], wrong, 0.0)
+        return np.where(self.has_scores[self.codes], wrong, 0.0)
 
     @property
     def suspects(self) -> list[tuple[int, int]]:
@@ -291,7 +291,7 @@ class Evidence:
             precision = self._combined(counts.diagonal() / counts.sum(axis=0), promised)
             f1 = 2 * recall * precision / (recall + precision)
         scores = {"recall": recall, "precision": precision, "f1": np.nan_to_num(f1)}
-        scored = self._scored
+        scored = self.has_scores
         return {
             name: [None if np.isnan(value) else value for value in np.where(scored, values, np.nan)]
             for name, values in scores.items()
@@ -309,14 +309,14 @@ class Evidence:
         return float(m) if self.promised is None else (m + _WIDTH) * _DEPENDENCE / 3.0
 
     @property
-    def _scored(self) -> NDArray[np.bool_]:
-        """Which classes have scores."""
+    def has_scores(self) -> NDArray[np.bool_]:
+        """Which classes have scores: those with at least two labels, if anything is known."""
         return self.is_known & (self.class_counts >= _LEAST_LABELS)
 
     @property
     def n_scored(self) -> int:
-        """Number of classes that have scores: those with at least two labels."""
-        return int(self._scored.sum())
+        """Number of classes that have scores."""
+        return int(self.has_scores.sum())
 
     @property
     def recall_intervals(self) -> list[tuple[float, float] | None]:
@@ -405,10 +405,10 @@ class Evidence:
 
     @property
     def kinds(self) -> dict[str, float]:
-        """Shares of the kinds of blocks, the largest first."""
+        """What the predictions depend on, in words, with shares; the largest first."""
         shares: dict[str, float] = {}
         for name, share in self.block_shares.items():
-            kind = re.sub(r"^weighted-|-(ranks|inverse|\d+)$", "", name).replace("-", " ")
+            kind = block_words(name)
             shares[kind] = shares.get(kind, 0.0) + share
         return dict(sorted(shares.items(), key=lambda pair: -pair[1]))
 

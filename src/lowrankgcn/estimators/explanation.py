@@ -14,9 +14,10 @@ row 0: apple (80.0 %) rather than pear (20.0 %), log-odds +1.40
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, final
+from typing import Any, Literal, NamedTuple, final
 
 import pandas as pd
 
@@ -25,8 +26,54 @@ from lowrankgcn._format import plural
 By = Literal["columns", "rows", "blocks"]
 
 _SHOWN = 10
+#: Blocks of the covariance by what they compare, in words; numbers and variants are left out.
+_BLOCK_WORDS = {
+    "linear": "trends of the columns",
+    "radial": "rows with close values",
+    "neighbours": "similar rows",
+    "gaussian": "nearby points",
+    "hypergraph": "shared values",
+    "given": "the graph",
+    "ego": "the columns",
+    "high": "differences from linked rows",
+    "conv": "linked rows",
+    "graph": "linked rows",
+    "joint": "linked and similar rows",
+    "near": "similar rows",
+    "random-forest": "decision trees",
+}
 _ABOUT = ("row", "predicted", "probability", "runner_up", "log_odds")
 _BASELINES = {"columns": "average row", "rows": "baseline", "blocks": "baseline"}
+
+
+class Nearest(NamedTuple):
+    """The labelled rows that are most similar in a column of vectors, nearest first.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Their numbers among the rows given to fit.
+    classes : tuple
+        Their labels.
+
+    See Also
+    --------
+    Contribution : Has it as the value of a vector.
+
+    Examples
+    --------
+    >>> from lowrankgcn.estimators import Nearest
+    >>> Nearest((3, 8), ("cat", "dog")).text(first=1)
+    '4 (cat), 9 (dog)'
+    """
+
+    rows: tuple[int, ...]
+    classes: tuple[Any, ...]
+
+    def text(self, first: int = 0) -> str:
+        """Return the rows, counted from `first`, and their classes."""
+        pairs = zip(self.rows, self.classes, strict=True)
+        return ", ".join(f"{row + first} ({label})" for row, label in pairs)
 
 
 @final
@@ -40,7 +87,8 @@ class Contribution:
     name : str or int
         The column, the number of the labelled row among those given to fit, or the block.
     value : object
-        The row's value in this column, as text; the label of the labelled row; None for blocks.
+        The row's value in this column, as text, or :class:`Nearest` for vectors and free text; the
+        label of the labelled row; None for blocks.
     amount : float
         Contribution; positive values favour the predicted class.
     error : float
@@ -143,12 +191,24 @@ class ExplainedRow:
         return [*lines, f"  {self.baseline:+.2f}  {_BASELINES[by]}"]
 
 
+def block_words(name: str) -> str:
+    """Return what a block compares, in words.
+
+    >>> block_words("weighted-linear"), block_words("neighbours-20")
+    ('trends of the columns', 'similar rows')
+    """
+    kind = re.sub(r"^weighted-|-(ranks|inverse|\d+)$", "", name)
+    return _BLOCK_WORDS.get(kind, kind)
+
+
 def _reason(one: Contribution, first: int) -> str:
     if one.kind == "row":
         return f"labelled row {int(one.name) + first}: {one.value}"
     if one.kind == "block":
         return str(one.name)
     name = f"column {one.name}" if isinstance(one.name, int) else one.name
+    if isinstance(one.value, Nearest):
+        return f"{name} like that of labelled rows {one.value.text(first)}"
     return f"{name} = {one.value}"
 
 

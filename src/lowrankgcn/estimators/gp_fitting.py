@@ -19,6 +19,7 @@ from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.parameters import GPParameters
 from lowrankgcn.estimators.rows import NOT_BUILT_FROM_X, Rows, Sample, map_rows, take
 from lowrankgcn.gp.blocks import Block, Views
+from lowrankgcn.gp.compiled import CompiledScores
 from lowrankgcn.gp.likelihood import CONSTANT, softmax
 from lowrankgcn.gp.process import fit_process
 from lowrankgcn.gp.recipe import Prior, row_blocks, supervised_blocks
@@ -36,6 +37,7 @@ BUILT_GRAPHS = {
     "hypergraph": ("hypergraph",),
 }
 _READ = 8192  # rows that are read at a time
+_SHARED = 2000  # rows whose scores determine the shares of the blocks
 _BACKGROUND = 32  # rows that explanations start from
 
 
@@ -54,8 +56,9 @@ class PreparedRows:
         Of the sampled rows.
     fitted_only : str
         Why new rows cannot be read; empty if they can.
-    outside : dict from view to (n − s, d) array, or None
-        Views of the rows that are not sampled; None if they are read when they are needed.
+    outside : dict from part to (n − s, d) array, or None
+        Parts of the rows that are not sampled, with their coordinates; None if they are read when
+        they are needed.
     seconds : float
     """
 
@@ -64,25 +67,25 @@ class PreparedRows:
     seed: int
     views: FittedViews
     fitted_only: str
-    outside: dict[str, FloatArray] | None
+    outside: dict[str, NDArray[Any]] | None
     seconds: float
 
-    def at(self, index: NDArray[np.intp]) -> Views:
-        """Return the views of some rows."""
+    def at(self, index: NDArray[np.intp]) -> dict[str, Any]:
+        """Return the parts of some rows, with their coordinates."""
         places = np.searchsorted(self.sample.index, index)  # number of sampled rows before each
         inside = np.isin(index, self.sample.index)
-        views = {name: rows[places * inside] for name, rows in self.views.views.items()}
+        parts = {name: rows[places * inside] for name, rows in self.views.parts.items()}
         for name, rows in (self.outside or {}).items():
-            views[name][~inside] = rows[(index - places)[~inside]]
-        return views
+            parts[name][~inside] = rows[(index - places)[~inside]]
+        return parts
 
-    def complete(self, values: FloatArray, of_views: Callable[[Views], FloatArray]) -> FloatArray:
-        """Return values of all rows, from those of the sample and a function of views."""
-        read, outside = self.views.maps.read, self.outside
+    def complete(self, values: FloatArray, of_parts: Callable[[Any], FloatArray]) -> FloatArray:
+        """Return values of all rows, from those of the sample and a function of parts."""
+        read, outside = self.views.maps.parts, self.outside
         if outside is not None:
-            return self.sample.complete(values, lambda rest: of_views(outside))
+            return self.sample.complete(values, lambda rest: of_parts(outside))
         return self.sample.complete(
-            values, lambda rest: map_rows(lambda part: of_views(read(part)), rest, _READ)
+            values, lambda rest: map_rows(lambda rows: of_parts(read(rows)), rest, _READ)
         )
 
 
@@ -121,10 +124,13 @@ def prepare_rows(
             fitted_only = NOT_BUILT_FROM_X
     outside = None
     if read_all and (count := len(sample.rest)):
-        outside = {name: np.empty((count, part.shape[1])) for name, part in views.views.items()}
+        outside = {
+            name: np.empty((count, part.shape[1]), part.dtype) for name, part in views.parts.items()
+        }
         for start, stop in chunks(count, _READ):
             report_progress("reading the other rows", start, count)
-            for name, part in views.maps.read(take(rows.data, sample.rest[start:stop])).items():
+            read = views.maps.parts(take(rows.data, sample.rest[start:stop]))
+            for name, part in views.maps.embedded(read).items():
                 outside[name][start:stop] = part
     seconds = time.perf_counter() - begin
     return PreparedRows(sample, settings, seed, views, fitted_only, outside, seconds)
@@ -135,7 +141,7 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, A
     times = [time.perf_counter()]
     views, sample = prepared.views, prepared.sample
     report_progress("fitting the blocks")
-    known, features = prepared.at(labels.index), views.maps.features
+    known, features = views.maps.views(prepared.at(labels.index)), views.maps.features
     trust = 0.0 if features is None else features.continuous_share
     wide = views.maps.nodes is not None and features is None
     with single_threaded_blas_if_small(10 * len(labels.index)):  # matrices of that many columns
@@ -149,15 +155,16 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, A
             prior=Prior.load("graph_prior" if wide else "prior"),
             random_state=prepared.seed,
             graph_trust=trust,
+            weights=labels.weights,
         )
     times.append(time.perf_counter())
     report_progress("predicting")
-    sizes = np.zeros(len(blocks))
-    plain = softmax(process.temperature * process.scores(views.views, sizes))
+    compiled = CompiledScores(process, views.maps, views.maps.embeddings)
+    plain = softmax(process.temperature * compiled.at(views.parts))
     unlabelled = np.isin(sample.index, labels.index, invert=True)
-    class_shares = prepared.settings.class_shares
-    factors = _share_factors(class_shares, plain[unlabelled], labels, process.constant)
+    factors = _share_factors(prepared.settings, plain[unlabelled], labels, process.constant)
     process, distributions = replace(process, factors=factors), apply_factors(plain, factors)
+    sizes = np.abs(process.block_scores(_some(views.views))).sum(axis=(1, 2))
     shares = (sizes / (sizes.sum() or 1.0)).tolist()
     model = GPModel(
         maps=views.maps,
@@ -169,7 +176,9 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, A
         block_shares=dict(zip((block.name for block in blocks), shares, strict=True)),
         background={} if prepared.fitted_only else _background(prepared, distributions),
     )
-    distributions = prepared.complete(distributions, process.distributions)
+    distributions = prepared.complete(
+        distributions, lambda parts: process.distributions(model.compiled.at(parts))
+    )
     distributions = model.with_class_shares(distributions, sample.rows.data, labels.index)
     times.append(time.perf_counter())
     seconds = [prepared.seconds, *np.diff(times).tolist()]
@@ -180,6 +189,13 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, A
         "graph_": next(iter(views.graphs.values()), None),
         "eigenpairs_": views.eigenpairs,
     }
+
+
+def _some(views: Views) -> dict[str, Any]:
+    """Return the views of at most 2000 evenly spaced rows."""
+    count = len(next(iter(views.values())))
+    chosen = np.unique(np.linspace(0, count - 1, min(count, _SHARED)).round().astype(np.intp))
+    return {name: rows[chosen] for name, rows in views.items()}
 
 
 def _blocks(
@@ -196,7 +212,13 @@ def _blocks(
     features = prepared.views.maps.features
     if features is not None and features.used:
         more, loss = supervised_blocks(
-            rows, labelled, labels.codes, features.owners, random_state=prepared.seed, wanted=wanted
+            rows,
+            labelled,
+            labels.codes,
+            features.owners,
+            random_state=prepared.seed,
+            wanted=wanted,
+            weights=labels.weights,
         )
         blocks += more
     if not blocks:
@@ -215,12 +237,18 @@ def _background(prepared: PreparedRows, distributions: FloatArray) -> dict[str, 
 
 
 def _share_factors(
-    class_shares: Any, distributions: FloatArray, labels: Labels, constant: float
+    settings: GPParameters, distributions: FloatArray, labels: Labels, constant: float
 ) -> FloatArray:
     """Return the factors of the class shares, given the distributions of unlabelled rows."""
-    classes = labels.classes.tolist()
+    classes, class_shares = labels.classes.tolist(), settings.class_shares
     counts = np.bincount(labels.codes, minlength=len(classes))
-    if class_shares == "equal":
+    if isinstance(settings.class_weight, Mapping):
+        for name in settings.class_weight:
+            if name not in classes:
+                raise invalid("class_weight", f"weights of the classes {classes}", repr(name))
+        pairs = zip(classes, counts.tolist(), strict=True)
+        class_shares = {name: n * settings.class_weight.get(name, 1.0) for name, n in pairs}
+    elif class_shares == "equal" or settings.class_weight == "balanced":
         class_shares = dict.fromkeys(classes, 1.0)
     if isinstance(class_shares, Mapping):
         if set(class_shares) != set(classes):

@@ -10,25 +10,27 @@ from typing import Annotated, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from lowrankgcn._codec import saved
 from lowrankgcn._format import plural
 from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import invalid, positive_float
-from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
+from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation, Nearest
 from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.exceptions import ColumnWarning, warn_caller
 from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows, log_odds
-from lowrankgcn.gp.blocks import LinearBlock
+from lowrankgcn.gp.blocks import LinearBlock, RadialBlock
+from lowrankgcn.gp.compiled import CompiledScores
 from lowrankgcn.gp.conformal import Novelty, conformal_limit, prediction_sets
 from lowrankgcn.gp.graph_filters import PROPAGATIONS
-from lowrankgcn.gp.likelihood import softmax
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.views import RowViews
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
 
+_NEAREST = 3  # labelled rows shown for a vector
 _CHUNK = 8192  # rows read at a time
 _GRID = 101  # eigenvalues at which filters of propagated features are shown
 _CELLS = 1_000_000  # of permuted rows that are classified together
@@ -123,18 +125,25 @@ class GPModel:
 
     def distributions(self, X: Any, edges: Any = None) -> FloatArray:
         """Return class distributions of new rows, shape (q, C)."""
-        of_rows = self._of_views(self.process.distributions, X, edges)
-        return self.with_class_shares(of_rows, X)
+        return self.with_class_shares(self._of_parts(self._distributions, X, edges), X)
 
-    def _of_views(
+    @cached_property
+    def compiled(self) -> CompiledScores:
+        """Scores of rows."""
+        return CompiledScores(self.process, self.maps)
+
+    def _distributions(self, parts: Any) -> FloatArray:
+        return self.process.distributions(self.compiled.at(parts))
+
+    def _of_parts(
         self, function: Callable[[Any], FloatArray], X: Any, edges: Any = None
     ) -> FloatArray:
-        """Apply a function to the views of new rows in chunks; new nodes are read together."""
+        """Apply a function to the parts of new rows in chunks; new nodes are read together."""
         if self.maps.nodes is not None:
-            return function(self.maps.read(X, edges))
+            return function(self.maps.parts(X, edges))
         if edges is not None:
             raise invalid("edges", "None, because no features were fitted on a graph", "edges")
-        return map_rows(lambda part: function(self.maps.read(part)), X, _CHUNK)
+        return map_rows(lambda rows: function(self.maps.parts(rows)), X, _CHUNK)
 
     def _without_cells(self, X: Any, count: int) -> NDArray[np.bool_]:
         """Return which rows have neither a cell nor a node, shape (q,)."""
@@ -163,10 +172,11 @@ class GPModel:
         """Return class distributions (q, C) and measures of novelty (q,), reading rows once."""
         novelty = self.novelty
 
-        def both(views: Any) -> FloatArray:
-            return np.column_stack([self.process.distributions(views), novelty.measures(views)])
+        def both(parts: Any) -> FloatArray:
+            measures = novelty.measures(self.maps.views(parts))
+            return np.column_stack([self._distributions(parts), measures])
 
-        columns = self._of_views(both, X, edges)
+        columns = self._of_parts(both, X, edges)
         return self.with_class_shares(columns[:, :-1], X), columns[:, -1]
 
     def unsure(self, measures: FloatArray, level: float = 0.95) -> NDArray[np.bool_]:
@@ -194,72 +204,98 @@ class GPModel:
         return filters | learned_filters(self.block_shares)
 
     def column_importance(self, X: Any, random_state: int) -> dict[Any, float]:
-        """Return the mean change of distributions if a column is permuted, in total one."""
+        """Return the mean change of distributions if a column is permuted, in total one.
+
+        Without rows X, these are the rows of `background`.
+        """
         assert self.maps.features is not None
         names = self.maps.features.used
         generator = np.random.default_rng(random_state)
         wanted = np.clip(_PERMUTED_CELLS // max(1, len(names)), _FEWEST_PERMUTED, _MOST_PERMUTED)
-        count = min(int(wanted), len(X))
-        chosen = np.sort(generator.choice(len(X), count, replace=False))
+        if X is None:
+            parts = self.background
+        else:
+            count = min(int(wanted), len(X))
+            parts = self.maps.parts(X.take(np.sort(generator.choice(len(X), count, replace=False))))
+        count = len(next(iter(parts.values())))
         order = generator.permutation(count)
-        parts = self.maps.parts(X.take(chosen))
-        before = self.process.distributions(self.maps.views(parts))
+        before = self._distributions(parts)
         changes: list[float] = []
-        for start, stop in chunks(len(names), max(1, _CELLS // (count * X.shape[1]))):
+        for start, stop in chunks(len(names), max(1, _CELLS // max(1, count * len(names)))):
             permuted = {}  # classified together, each with one permuted column
             for name, owners in self.maps.owners.items():
                 of_column = owners == np.arange(start, stop)[:, None, None]
                 mixed = np.where(of_column, parts[name][order], parts[name])
-                permuted[name] = mixed.reshape(-1, len(owners))
-            after = self.process.distributions(self.maps.views(permuted))
+                permuted[name] = mixed.reshape((stop - start) * count, len(owners))
+            after = self._distributions(permuted)
             moved = np.abs(after.reshape(-1, *before.shape) - before)
             changes += moved.sum(axis=(1, 2)).tolist()
         total = sum(changes) or 1.0
         ranked = sorted(zip(names, changes, strict=True), key=lambda pair: -pair[1])
         return {name: change / total for name, change in ranked}
 
+    def _nearest(self, standard: FloatArray, classes: NDArray[Any]) -> dict[Any, list[Any]]:
+        """Return the nearest labelled rows by column of vectors, for each row as a Nearest."""
+        features = self.maps.features
+        blocks = zip(self.process.blocks, self.process.labelled, strict=True)
+        known = [rows / b.weights for b, rows in blocks if isinstance(b, RadialBlock)]
+        if features is None or not features.vectors or not known:
+            return {}
+        index, near = self.labelled[self.process.index], {}
+        labels = classes[self.codes[self.process.index]]
+        for vector in features.vectors:
+            entries = features.owners == features.used.index(vector.name)
+            distances = cdist(standard[:, entries], known[0][:, entries])
+            order = np.argsort(distances, axis=1, kind="stable")[:, :_NEAREST]
+            near[vector.name] = [
+                Nearest(tuple(index[rows].tolist()), tuple(labels[rows].tolist())) for rows in order
+            ]
+        return near
+
     def explain(
-        self, X: Any, classes: NDArray[Any], by: By, views: Any = None, linked: Any = None
+        self, X: Any, classes: NDArray[Any], by: By, parts: Any = None, linked: Any = None
     ) -> Explanation:
         """Split the log-odds of the two most probable classes of every row.
 
         Parameters
         ----------
         X : rows
-            Needed to explain by columns, or without views.
+            Needed to explain by columns, or without parts.
         classes : (C,) array
         by : {"columns", "rows", "blocks"}
-        views : mapping, optional
-            Views of the rows, otherwise of X.
+        parts : mapping, optional
+            Parts of the rows, otherwise of X.
         linked : (q, C) array, optional
             Number of linked nodes by their predicted class.
         """
-        parts = self.maps.parts(X) if views is None else {}
-        views = self.maps.views(parts) if views is None else views
-        scores = self.process.scores(views)
-        shares = apply_factors(softmax(self.process.temperature * scores), self.process.factors)
-        shares = self.with_class_shares(shares, X)
+        parts = self.maps.parts(X) if parts is None else parts
+        scores = self.compiled.at(parts)
+        shares = self.with_class_shares(self.process.distributions(scores), X)
         pair = tuple(np.argsort(-shares, axis=1, kind="stable")[:, :2].T)
         errors: Any = None
         named: Any  # kind, name and value of the contributions to each row
         if by == "rows":
-            baselines, amounts = by_rows(self.process, views, pair)
+            baselines, amounts = by_rows(self.process, self.maps.views(parts), pair)
             labels = classes[self.codes[self.process.index]]
             index = self.labelled[self.process.index].tolist()
             named = repeat([("row", *one) for one in zip(index, labels, strict=True)])
         elif by == "blocks":
-            baselines, amounts = by_blocks(self.process, views, pair)
+            baselines, amounts = by_blocks(self.process, self.maps.views(parts), pair)
             named = repeat([("block", block.name, None) for block in self.process.blocks])
         else:
-            baselines, amounts, errors = by_columns(
-                self.process, self.maps, self.background, parts, pair
-            )
+            baselines, amounts, errors = by_columns(self.compiled, self.background, parts, pair)
             assert self.maps.features is not None
-            table = self.maps.features.encoder.match(X, "X")
-            columns = [[("column", n, text) for text in table[n].texts()] for n in table.names]
+            table = self.maps.features.match(X)
+            near = self._nearest(self.maps.views(parts)["standard"], classes)
+            texts = {
+                name: near[name] if name in near else table[name].texts() for name in table.names
+            }
+            columns = [[("column", name, text) for text in texts[name]] for name in table.names]
             named = zip(*columns, repeat(("block", "given", None)), strict=False)
         errors = np.zeros_like(amounts) if errors is None else errors
         odds = log_odds(self.process, scores, pair)
+        if by != "columns":  # in double precision, to add up
+            odds = baselines + amounts.sum(axis=1)
         empty = self._without_cells(X, len(shares))  # the class shares are all there is
         rows, first, second = np.flatnonzero(empty), pair[0][empty], pair[1][empty]
         odds[rows] = baselines[rows] = np.log(shares[rows, first] / shares[rows, second])

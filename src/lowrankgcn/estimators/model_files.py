@@ -37,6 +37,7 @@ from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.rows import Fit
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
+from lowrankgcn.tables.column_choice import Columns
 
 if TYPE_CHECKING:
     from lowrankgcn.estimators.semi_supervised import SemiSupervisedClassifier
@@ -141,8 +142,8 @@ def save(
         Whether to save results of the rows given to fit, such as ``label_distributions_`` and
         ``transduction_``. Lazy results of a Dask collection are never saved.
     description : mapping, optional
-        JSON values to save with the classifier, such as the source of the rows; loaded as
-        ``description_``. The default is the description of a loaded classifier.
+        JSON values and :class:`files.Columns` to save with the classifier, such as the source of
+        the rows; loaded as ``description_``. The default is the description of a loaded classifier.
 
     Raises
     ------
@@ -190,7 +191,9 @@ def save(
     if description is None:
         description = getattr(classifier, "description_", {})
     try:
-        described = json.loads(json.dumps(dict(description), allow_nan=False))
+        columns = {k: value for k, value in dict(description).items() if isinstance(value, Columns)}
+        others = {k: value for k, value in description.items() if k not in columns}
+        described = json.loads(json.dumps(others, allow_nan=False)) | columns
     except (TypeError, ValueError) as error:
         raise invalid("description", "values that JSON supports", error) from None
     try:

@@ -185,8 +185,14 @@ class GPParameters:
     blocks: Annotated[tuple[str, ...], _block_names]
     rank: Annotated[int, positive_int]
     class_shares: Annotated[Any, partial(_by_class, words=("auto", "labels", "equal"))]
+    class_weight: Annotated[Any, partial(_by_class, words=(None, "balanced"))]
     fit_rows: _FitRows
     tol: _Tolerance
+
+    def __post_init__(self) -> None:
+        if self.class_weight is not None and self.class_shares != "auto":
+            got = repr(self.class_weight)
+            raise invalid("class_weight", "None if class_shares is not 'auto'", got)
 
 
 @final

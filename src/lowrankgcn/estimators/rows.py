@@ -202,6 +202,8 @@ def read_rows(
             table = check_rows(holder, X, "table", reset=True)
             columns = _choose(table)
             X = X if columns is None else columns.features(table)
+    if numbers == "points" and isinstance(X, Table):
+        X = X.expanded()
     kind: Kind = numbers
     if numbers == "table" and isinstance(graph, Graph) and carries_features(graph):
         kind = "nodes"
@@ -300,6 +302,7 @@ def check_rows(
     if (category := first_category(X)) is not None:
         raise invalid("X", "numbers only (graph='hypergraph' supports categories)", category)
     if isinstance(X, Table):
+        X = X.expanded()
         X = pd.DataFrame(X.as_matrix(), columns=list(X.names)) if X.named else X.as_matrix()
     # C order, so that sums do not depend on the memory order of a frame.
     checked: NDArray[np.float64] | sp.csr_array

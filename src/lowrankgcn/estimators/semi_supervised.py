@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._format import percent
+from lowrankgcn._parallel import limited_threads
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.class_labels import (
     Labels,
@@ -110,8 +111,9 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         _warn_of_unlabelled_scores()
         if (lazy := distributed_module(X)) is not None:
             return lazy.predict_proba(self, X)  # type: ignore[no-any-return]
-        rows = self._new_rows(X)
-        shares: NDArray[np.float64] = self._model.distributions(rows)
+        with limited_threads(getattr(self, "n_jobs", None)):
+            rows = self._new_rows(X)
+            shares: NDArray[np.float64] = self._model.distributions(rows)
         return shares
 
     def predict(self, X: Any) -> NDArray[Any]:

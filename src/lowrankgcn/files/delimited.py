@@ -7,7 +7,7 @@ Compressed data are recognised by their first bytes:
 b'size,kind'
 >>> decode_text("größe,kind".encode("cp1252"))[1:]
 ('cp1252', ['the text is not UTF-8 and was read as cp1252; name the encoding if letters are wrong'])
->>> table, delimiter = parse_delimited(b"a;b\n1,5;x\n", None)
+>>> table, delimiter, notes = parse_delimited(b"a;b\n1,5;x\n", None)
 >>> delimiter, table.to_pydict()
 (';', {'a': ['1,5'], 'b': ['x']})
 """
@@ -17,6 +17,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import itertools
 import lzma
 import os
 import re
@@ -29,6 +30,7 @@ from pyarrow import csv as arrow_csv
 
 from lowrankgcn._format import shorten
 from lowrankgcn._validation import invalid
+from lowrankgcn.files.header import SAMPLE, Header, HeaderLines, find_header
 from lowrankgcn.tables.texts import count_marked
 
 #: Arrow's name of the compression by ending.
@@ -152,8 +154,12 @@ def _may_be_single_byte(data: bytes, error: UnicodeDecodeError) -> bool:
     return n_right < n_wrong
 
 
-def parse_delimited(data: bytes, delimiter: str | None) -> tuple[Any, str]:
-    """Parse UTF-8 text as an Arrow table of texts; return it with its delimiter.
+def parse_delimited(
+    data: bytes, delimiter: str | None, header_row: int | None = None
+) -> tuple[Any, str, list[str]]:
+    """Parse UTF-8 text as an Arrow table of texts; return it with its delimiter and notes.
+
+    `header_row` is the number of the line with the column names, which are otherwise found.
 
     Raises
     ------
@@ -162,30 +168,37 @@ def parse_delimited(data: bytes, delimiter: str | None) -> tuple[Any, str]:
     """
     if first := _SEPARATOR.match(data):  # Excel's first line; a blank one keeps the line numbers
         delimiter, data = delimiter or first[1].decode(), b"\n" + data[first.end() :]
-    delimiter, names = read_header(data, delimiter)
+    delimiter, names, lines = _read_header(data, delimiter, header_row)
+    notes = lines.notes("line")
+    merged = lines.last > lines.first
+    if merged or lines.first > 1:  # blank lines keep the line numbers
+        before = itertools.islice(_lines(data), lines.last if merged else lines.first - 1)
+        skipped = sum(len(line.encode()) for line in before)
+        data = b"\n" * (lines.last if merged else lines.first - 1) + data[skipped:]
     try:
-        table = _texts(data, delimiter, names)
+        table = _texts(data, delimiter, names, given=merged)
         if table.column_names != names:  # Arrow parses odd quotes in the header differently
             table = _texts(data, delimiter, table.column_names)
     except pa.ArrowInvalid as error:
         _locate(data, delimiter)
         # Arrow requires the header to end with a newline.
-        if data.count(b"\n") + data.count(b"\r") <= 1:
-            return pa.table({name: pa.array([], pa.string()) for name in names}), delimiter
+        if data.strip().count(b"\n") + data.strip().count(b"\r") < 1:
+            empty = pa.table({name: pa.array([], pa.string()) for name in names})
+            return empty, delimiter, notes
         raise ValueError(f"not a valid table: {str(error).splitlines()[0]}") from None
     # An unclosed quote makes the rest of the file one cell.
     last = str(table.column(table.num_columns - 1)[-1]) if table.num_rows else ""
     if b'"' in data and ("\n" in last or "\r" in last or data.count(b'"') % 2):
         _locate(data, delimiter)
-    return table, delimiter
+    return table, delimiter, notes
 
 
-def _texts(data: bytes, delimiter: str, names: list[str]) -> Any:
+def _texts(data: bytes, delimiter: str, names: list[str], *, given: bool = False) -> Any:
     """Parse all columns in `names` as texts; Arrow infers the types of any others."""
     types = dict.fromkeys(names, pa.string())
     return arrow_csv.read_csv(
         pa.BufferReader(data),
-        arrow_csv.ReadOptions(block_size=_BLOCK),
+        arrow_csv.ReadOptions(block_size=_BLOCK, column_names=names if given else None),
         arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         arrow_csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True),
     )
@@ -196,16 +209,39 @@ def read_header(data: bytes, delimiter: str | None) -> tuple[str, list[str]]:
 
     Delimiters that split the first row into as many cells come first.
     """
-    best, most = (delimiter or ",", list[str]()), (False, 0)
+    return _read_header(data, delimiter)[:2]
+
+
+def _read_header(
+    data: bytes, delimiter: str | None, header_row: int | None = None
+) -> tuple[str, list[str], HeaderLines]:
+    """Return delimiter, column names and their lines."""
+    best, most = (delimiter or ",", list[str](), HeaderLines(1, 1, 1)), (False, 0)
     for candidate in (delimiter,) if delimiter else DELIMITERS:
-        names, row = list[str](), list[str]()
+        records, starts, ends = list[list[str]](), [1], list[int]()
         with suppress(csv.Error):  # a cell is too long
-            records = filter(None, csv.reader(_lines(data), delimiter=candidate))
-            names = next(records, [])
-            row = next(records, [])
-        rank = (1 < len(names) == len(row), len(names))
+            reader = csv.reader(_lines(data), delimiter=candidate)
+            for record in reader:
+                if len(records) > SAMPLE:
+                    break
+                if record and (header_row is None or starts[-1] >= header_row):
+                    records.append(record)
+                    ends.append(reader.line_num)
+                    starts.append(reader.line_num + 1)
+                else:
+                    starts[-1] = reader.line_num + 1
+        if not records:
+            continue
+        first, last, names = Header(0, 0, records[0])
+        if header_row is None:
+            first, last, names = find_header(records)
+        rank = (1 < len(names) == len([*records, []][last + 1]), len(names))
         if rank > most:
-            best, most = (candidate, names), rank
+            end = ends[last] if last > first else starts[first]
+            lines = HeaderLines(starts[0], starts[first], end)
+            best, most = (candidate, names, lines), rank
+    if header_row is not None and best[2].first != header_row:
+        raise invalid("--header-row", "a line with column names", header_row)
     return best
 
 

@@ -19,13 +19,15 @@ import os
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, final, get_args
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from lowrankgcn._format import plural
 from lowrankgcn._validation import choice, invalid
@@ -37,9 +39,15 @@ from lowrankgcn.files.delimited import (
     split_ending,
     unpack,
 )
+from lowrankgcn.files.header import unique_names
 from lowrankgcn.files.records import parse_excel, parse_json
+from lowrankgcn.tables import Cells, Table
+from lowrankgcn.tables.cells import is_list_of_numbers, is_picture
 
 Format = Literal["csv", "tsv", "jsonl", "json", "parquet", "arrow", "excel"]
+
+#: Name of the column of vectors from a file beside the table.
+VECTORS = "vectors"
 
 #: Format by ending.
 SUFFIXES: dict[str, Format] = {
@@ -99,6 +107,10 @@ class TableFile:
         What was guessed or left out.
     paths : tuple of Path
         Files that were read; empty for standard input.
+    sheets : dict from str to list of str
+        Column names by sheet of a workbook.
+    vectors : (n, d) array or None
+        One vector for each row, from a file beside the table.
 
     See Also
     --------
@@ -125,6 +137,17 @@ class TableFile:
     encoding: str = "utf-8"
     notes: tuple[str, ...] = ()
     paths: tuple[Path, ...] = ()
+    sheets: dict[str, list[str]] = field(default_factory=dict)
+    vectors: NDArray[Any] | None = None
+
+    def rows(self, frame: pd.DataFrame | None = None) -> Table:
+        """Return the rows, or those of another frame, with the column "vectors" if it is there."""
+        table = Table.read(self.frame if frame is None else frame)
+        if self.vectors is None:
+            return table
+        if VECTORS in table.names:
+            raise ValueError(f"--vectors: the table has a column {VECTORS!r} already")
+        return table.with_column(VECTORS, Cells(np.zeros(len(table), bool), self.vectors))
 
     @property
     def texts(self) -> bool:
@@ -139,6 +162,9 @@ def read_file(
     encoding: str | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    sheet: str | int | None = None,
+    header_row: int | None = None,
+    vectors: str | os.PathLike[str] | None = None,
 ) -> TableFile:
     r"""Read a table from a file, from several files or from standard input.
 
@@ -159,6 +185,13 @@ def read_file(
     decimal : {".", ","}, optional
         Decimal mark; by default a comma if a column has decimal commas, or if the delimiter is a
         semicolon and no column has decimal points.
+    sheet : str or int, optional
+        Name of the sheet of a workbook, or its number from 1; by default the first one.
+    header_row : int, optional
+        Line of CSV, or row of a sheet, with the column names, from 1. By default the first one
+        that is not empty, below titles and with merged cells if there are any, with a note.
+    vectors : path, optional
+        NumPy file (.npy) with one vector for each row; see :meth:`TableFile.rows`.
 
     Returns
     -------
@@ -178,10 +211,10 @@ def read_file(
 
     Notes
     -----
-    The first line of CSV, and the first row of the first sheet of Excel, hold unique column names.
-    Every row of CSV has as many cells; quoted cells may contain delimiters, newlines and doubled
-    quotes. JSON has one object per line or one array of objects, without nested values. Files are
-    read in one pass into memory.
+    If several columns have the same name, the later ones get numbers, with a note. Every row of CSV
+    has as many cells; quoted cells may contain delimiters, newlines and doubled quotes. JSON has
+    one object per line or one array of objects; lists of equally many numbers are vectors. Files
+    are read in one pass into memory.
 
     Examples
     --------
@@ -207,8 +240,8 @@ def read_file(
         data = sys.stdin.buffer.read() if one == "-" else Path(one).read_bytes()
         with prefix_errors("standard input" if one == "-" else one):
             expected = format or SUFFIXES.get(split_ending(one)[0])
-            files.append(_parse(unpack(data), expected, encoding, delimiter))
-            _check(files[-1].frame)
+            where = None if sheet is None else str(sheet)
+            files.append(_parse(unpack(data), expected, encoding, delimiter, where, header_row))
     tables = [file.frame for file in files]
     if decimal is None:
         marks = {find_decimal(file.frame, file.delimiter) for file in files if file.texts}
@@ -221,7 +254,24 @@ def read_file(
         decimal=decimal,
         notes=tuple(dict.fromkeys(note for file in files for note in file.notes)),
         paths=tuple(Path(one) for one in paths if one != "-"),
+        vectors=None if vectors is None else _read_vectors(vectors, table.num_rows),
     )
+
+
+def _read_vectors(path: str | os.PathLike[str], n_rows: int) -> NDArray[Any]:
+    """Read one vector for each row from a NumPy file."""
+    with prefix_errors(os.fspath(path)):
+        try:
+            vectors: NDArray[Any] = np.load(path, allow_pickle=False)
+            known = vectors.ndim == 2 and vectors.dtype.kind in "fiu" and vectors.shape[1] > 0
+        except (ValueError, EOFError, AttributeError):
+            raise ValueError("expected a NumPy file (.npy) of numbers") from None
+        if not known or len(vectors) != n_rows:
+            expected = f"an array of numbers with {plural(n_rows, 'row')}, as the table"
+            raise ValueError(f"expected {expected}, got {vectors.dtype} of shape {vectors.shape}")
+        if not np.isfinite(vectors).all():
+            raise ValueError("expected finite numbers, got NaN or infinity")
+    return vectors.astype(np.float32 if vectors.dtype == np.float32 else np.float64, copy=False)
 
 
 def _find_files(path: Any) -> tuple[list[str], str]:
@@ -248,7 +298,12 @@ def _find_files(path: Any) -> tuple[list[str], str]:
 
 
 def _parse(
-    data: bytes, format: Format | None, encoding: str | None, delimiter: str | None
+    data: bytes,
+    format: Format | None,
+    encoding: str | None,
+    delimiter: str | None,
+    sheet: str | None,
+    header_row: int | None,
 ) -> TableFile:
     """Parse the bytes of a file; the result has an Arrow table in place of a frame."""
     if not data or data.isspace():
@@ -257,20 +312,39 @@ def _parse(
         if data.startswith(start):
             raise ValueError(f"expected a table, got {meaning}")
     format = next((kind for start, kind in _MAGIC.items() if data.startswith(start)), format)
+    about: dict[str, Any] = {}
+    notes: list[str] = []
     if format in _BINARY:
         for option, value in (("encoding", encoding), ("delimiter", delimiter)):
             if value is not None:
                 raise ValueError(f"{option}: only for text, got {_BINARY[format]} data")
-        table, notes = parse_excel(data) if format == "excel" else (_parse_arrow(data, format), [])
-        return TableFile(table, format, "", notes=tuple(notes))
-    text, encoding, notes = decode_text(data, encoding)
-    if format is None and delimiter is None and text.lstrip()[:2] in (b'{"', b"[{"):
-        format = "jsonl"
-    if format in ("json", "jsonl"):
-        return TableFile(parse_json(text), format, "", encoding=encoding, notes=tuple(notes))
-    table, delimiter = parse_delimited(text, delimiter or ("\t" if format == "tsv" else None))
-    format = format or ("tsv" if delimiter == "\t" else "csv")
-    return TableFile(table, format, "", delimiter, encoding=encoding, notes=tuple(notes))
+    if format == "excel":
+        table, notes, about["sheets"] = parse_excel(data, sheet, header_row)
+    elif sheet is not None:
+        raise ValueError("--sheet: only for Excel workbooks")
+    elif format in _BINARY:
+        table = _parse_arrow(data, format)
+    else:
+        text, about["encoding"], notes = decode_text(data, encoding)
+        if format is None and delimiter is None and text.lstrip()[:2] in (b'{"', b"[{"):
+            format = "jsonl"
+        if format in ("json", "jsonl"):
+            table = parse_json(text)
+        else:
+            delimiter = delimiter or ("\t" if format == "tsv" else None)
+            table, about["delimiter"], more = parse_delimited(text, delimiter, header_row)
+            format, notes = format or ("tsv" if about["delimiter"] == "\t" else "csv"), notes + more
+    if header_row is not None and format not in ("csv", "tsv", "excel"):
+        raise ValueError("--header-row: only for CSV, TSV and Excel workbooks")
+    names, repeated = unique_names(table.column_names)
+    if "" in repeated:
+        raise ValueError("expected a name for every column, got several without; see --header-row")
+    renamed = zip(table.column_names, names, strict=True)
+    pairs = [f"{old!r} is called {new!r}" for old, new in renamed if old != new]
+    notes += [f"column names repeat: another {', another '.join(pairs)}"] if pairs else []
+    table = table.rename_columns(names)
+    _check(table)
+    return TableFile(table, format or "csv", "", notes=tuple(notes), **about)
 
 
 def _parse_arrow(data: bytes, format: Format) -> Any:
@@ -307,13 +381,10 @@ def _joined(tables: list[Any], paths: list[str]) -> Any:
 
 
 def _check(table: Any) -> None:
-    """Raise ValueError unless the table has rows, plain cells and unique column names."""
-    names = table.column_names
-    if len(set(names)) < len(names):
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"expected unique column names, got several columns named {repeated!r}")
-    for field in table.schema:
-        if pa.types.is_nested(field.type):
-            raise invalid(f"column {field.name!r}", "one value per cell", field.type)
+    """Raise ValueError unless the table has rows, and cells with one value or a vector."""
+    for column in table.schema:
+        known = is_list_of_numbers(column.type) or is_picture(column.type)
+        if pa.types.is_nested(column.type) and not known:
+            raise invalid(f"column {column.name!r}", "one value or vector per cell", column.type)
     if 0 in table.shape:
         raise ValueError("expected at least one row below the header, got none")

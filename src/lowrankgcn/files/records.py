@@ -25,6 +25,8 @@ from pyarrow import json as arrow_json
 from lowrankgcn._format import shorten
 from lowrankgcn._validation import invalid
 from lowrankgcn.files.delimited import largest_result
+from lowrankgcn.files.header import SAMPLE, Header, HeaderLines, find_header
+from lowrankgcn.tables.cells import is_list_of_numbers
 
 # Keys that differ between records would fill the memory with missing cells.
 _MOST_CELLS, _LARGEST_FACTOR = 2**28, 20
@@ -56,8 +58,8 @@ def parse_json(data: bytes) -> Any:
     Raises
     ------
     ValueError
-        If the text is not JSON lines and not an array, a record is not an object, or a value is a
-        list or an object; the message names the line or the record.
+        If the text is not JSON lines and not an array, a record is not an object, or a value is an
+        object or a list of others than numbers; the message names the line or the record.
     """
     if data.lstrip()[:1] == b"{" and (table := _read_lines(data)) is not None:
         return table
@@ -69,7 +71,8 @@ def parse_json(data: bytes) -> Any:
         records.append(record)
         n_values += len(record)
         for name, value in record.items():
-            if isinstance(value, (dict, list)):
+            numbers = isinstance(value, list) and all(type(v) in (int, float) for v in value)
+            if isinstance(value, (dict, list)) and not numbers:
                 got = f"{shorten(json.dumps(value))}; give every value a key of its own"
                 raise invalid(f"{place}: column {name!r}", "one value per cell", got)
     names = dict.fromkeys(name for record in records for name in record)
@@ -92,7 +95,9 @@ def _read_lines(data: bytes) -> Any:
         if texts:
             parsing = arrow_json.ParseOptions(explicit_schema=pa.schema(texts))
             table = arrow_json.read_json(pa.BufferReader(data), options, parsing)
-        return None if any(map(pa.types.is_nested, table.schema.types)) else table
+        kinds = table.schema.types
+        nested = any(pa.types.is_nested(kind) and not is_list_of_numbers(kind) for kind in kinds)
+        return None if nested else table
     return None
 
 
@@ -176,16 +181,26 @@ def _openpyxl() -> Any:
     return openpyxl
 
 
-def parse_excel(data: bytes) -> tuple[Any, list[str]]:
-    """Parse the first sheet of a workbook as an Arrow table; also return notes.
+def parse_excel(
+    data: bytes, sheet: str | None = None, header_row: int | None = None
+) -> tuple[Any, list[str], dict[str, list[str]]]:
+    """Parse a sheet of a workbook as an Arrow table; also return notes, and names by sheet.
 
-    The first row that is not empty holds the column names. Formulas have the values that were saved
-    with them. Errors such as #DIV/0! are missing cells.
+    Formulas have the values that were saved with them. Errors such as #DIV/0! are missing cells.
+
+    Parameters
+    ----------
+    data : bytes
+    sheet : str, optional
+        Name or number of the sheet; by default the first one.
+    header_row : int, optional
+        Number of the row with the column names, which are otherwise found.
 
     Raises
     ------
     ValueError
-        If openpyxl is not installed, or the data are not a workbook, or are damaged.
+        If openpyxl is not installed, the data are not a workbook, or are damaged, or there is no
+        such sheet or row.
     """
     load_workbook = _openpyxl().load_workbook
     try:
@@ -193,17 +208,29 @@ def parse_excel(data: bytes) -> tuple[Any, list[str]]:
             warnings.simplefilter("ignore")  # about formats and extensions, not about cells
             _check_archive(archive, largest_result(len(data)))
             book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-            sheet, *others = book.worksheets
-            names, *rows = list(_rows(sheet)) or [[]]
-            path = getattr(sheet, "_worksheet_path", "")
+            titles = [one.title for one in book.worksheets]
+            place = _place(titles, sheet)
+            sampled = [list(islice(_rows(one), SAMPLE)) for one in book.worksheets]
+            numbered = [] if place is None else list(_rows(book.worksheets[place]))
+            path = getattr(book.worksheets[place or 0], "_worksheet_path", "")
             n_lost = len(_LOST.findall(archive.read(path))) if path in archive.namelist() else 0
     except Exception as error:  # zipfile and openpyxl raise errors of many types for damaged files
         raise ValueError(f"not a valid Excel workbook: {error or type(error).__name__}") from None
+    found = [find_header([row for _, row in rows]).names if rows else [] for rows in sampled]
+    sheets = {
+        title: ["" if name is None else as_text(name) for name in names]
+        for title, names in zip(titles, found, strict=True)
+    }
+    if place is None:
+        listed = ", ".join(map(repr, titles))
+        raise ValueError(f"--sheet: expected {listed} or a number from 1, got {sheet!r}")
+    names, rows, lines = _below_header(numbered, header_row)
     n_errors = sum(value in _ERRORS for row in rows for value in row if isinstance(value, str))
-    titles = ", ".join(repr(other.title) for other in others)
+    others = ", ".join(map(repr, titles[:place] + titles[place + 1 :]))
     advice = "open and save the file in Excel"
+    read = f"sheet {titles[place]!r} was read; the workbook also has {others}"
     notes = {
-        f"sheet {sheet.title!r} was read; the workbook also has {titles}": len(others),
+        f"{read} (--sheet reads another one)": len(titles) - 1 if sheet is None else 0,
         f"cells with errors such as #N/A, taken as missing: {n_errors}": n_errors,
         f"formulas without a stored result, taken as missing: {n_lost}; {advice}": n_lost,
     }
@@ -216,11 +243,37 @@ def parse_excel(data: bytes) -> tuple[Any, list[str]]:
     if (len(names) == 1 < len(kept)) or kept.count("") > 1:
         named = ", ".join(map(repr, filter(None, kept)))
         raise ValueError(
-            "expected a name for every column in the first row that is not empty, got "
-            f"{shorten(named)} for {len(kept)} columns; delete the rows above the column names"
+            f"expected a name for every column in row {lines.first}, got {shorten(named)} for "
+            f"{len(kept)} columns; --header-row names the row with the column names"
         )
     columns = [column for _, column in table]
-    return pa.table(columns, names=kept), [note for note, count in notes.items() if count]
+    read_notes = [*(note for note, count in notes.items() if count), *lines.notes("row")]
+    return pa.table(columns, names=kept), read_notes, sheets
+
+
+def _place(titles: list[str], sheet: str | None) -> int | None:
+    """Return the position of a sheet by its name or number; None if there is none."""
+    if sheet is None or sheet in titles:
+        return titles.index(sheet) if sheet in titles else 0
+    number = int(sheet) if sheet.isdecimal() else 0
+    return number - 1 if 1 <= number <= len(titles) else None
+
+
+def _below_header(
+    numbered: list[tuple[int, list[Any]]], header_row: int | None
+) -> tuple[list[Any], list[list[Any]], HeaderLines]:
+    """Return column names, the rows below them, and their numbers in the sheet."""
+    if header_row is not None:
+        below = [one for one in numbered if one[0] >= header_row]
+        if not below or below[0][0] != header_row:
+            raise invalid("--header-row", "a row with column names", header_row)
+        numbered = below
+    if not numbered:
+        return [], [], HeaderLines(1, 1, 1)
+    rows = [row for _, row in numbered]
+    header = Header(0, 0, rows[0]) if header_row is not None else find_header(rows[:SAMPLE])
+    lines = HeaderLines(numbered[0][0], numbered[header.first][0], numbered[header.last][0])
+    return header.names, rows[header.last + 1 :], lines
 
 
 def _check_archive(archive: zipfile.ZipFile, limit: int) -> None:
@@ -234,8 +287,8 @@ def _check_archive(archive: zipfile.ZipFile, limit: int) -> None:
             raise ValueError(f"a declaration in {name}")
 
 
-def _rows(sheet: Any) -> Iterator[list[Any]]:
-    """Yield rows that are not empty, without the empty cells at their ends."""
+def _rows(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the numbers and cells of rows that are not empty, without empty cells at their ends."""
     sheet.reset_dimensions()  # they may be wrong
     for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
         if number > _MOST_ROWS:
@@ -244,7 +297,7 @@ def _rows(sheet: Any) -> Iterator[list[Any]]:
         while cells and cells[-1] in (None, ""):
             cells.pop()
         if cells:
-            yield cells
+            yield number, cells
 
 
 def write_excel(table: Any, sink: Any) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import sys
 from contextlib import suppress
@@ -37,6 +38,7 @@ from lowrankgcn.files.delimited import (
 from lowrankgcn.files.reading import SUFFIXES, Format, TableFile
 from lowrankgcn.files.records import as_days, write_excel, write_json
 from lowrankgcn.tables import Cells
+from lowrankgcn.tables.cells import is_list_of_numbers
 from lowrankgcn.tables.texts import TextColumn
 
 _TEXT: tuple[Format, ...] = ("csv", "tsv", "jsonl", "json")
@@ -138,6 +140,8 @@ def write_file(
 
 def _write(frame: pd.DataFrame, sink: Any, format: Format, like: TableFile | None) -> None:
     decimal = "." if like is None else like.decimal
+    if format in ("csv", "tsv", "excel"):
+        frame = frame.assign(**{str(name): _as_json(frame[name]) for name in _vectors(frame)})
     if format in ("csv", "tsv"):
         delimiter = "\t" if format == "tsv" else ";" if decimal == "," else ","
         if like is not None and like.format == format:
@@ -156,6 +160,18 @@ def _write(frame: pd.DataFrame, sink: Any, format: Format, like: TableFile | Non
         write_excel(table, sink)
     else:
         write_json(table, sink, lines=format == "jsonl")
+
+
+def _vectors(frame: pd.DataFrame) -> list[Any]:
+    kinds = {name: getattr(dtype, "pyarrow_dtype", None) for name, dtype in frame.dtypes.items()}
+    return [name for name, kind in kinds.items() if kind and is_list_of_numbers(kind)]
+
+
+def _as_json(vectors: pd.Series) -> pd.Series:
+    """Return vectors as JSON texts, which are read as vectors again."""
+    values = pa.array(vectors).to_pylist()
+    texts = [None if value is None else json.dumps(value) for value in values]
+    return pd.Series(texts, vectors.index, pd.ArrowDtype(pa.string()))
 
 
 def _write_delimited(frame: pd.DataFrame, sink: Any, delimiter: str, decimal: str) -> None:

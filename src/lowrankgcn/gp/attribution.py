@@ -40,8 +40,8 @@ from numpy.typing import NDArray
 
 from lowrankgcn._parallel import chunks
 from lowrankgcn.gp.blocks import Views
+from lowrankgcn.gp.compiled import CompiledScores
 from lowrankgcn.gp.process import GaussianProcess
-from lowrankgcn.gp.views import RowViews
 from lowrankgcn.operators import FloatArray
 
 Index = NDArray[np.intp]
@@ -62,23 +62,19 @@ def by_rows(process: GaussianProcess, views: Views, pair: Pair) -> tuple[FloatAr
 
 def by_blocks(process: GaussianProcess, views: Views, pair: Pair) -> tuple[FloatArray, FloatArray]:
     """Return the part of shares and constant (q,) and the contributions of blocks (q, B)."""
-    rows = np.arange(len(pair[0]))
-    amounts = np.empty((len(rows), len(process.blocks)))
-    for k, (block, readout) in enumerate(zip(process.blocks, process.readouts, strict=True)):
-        scores = block.scores(block.represent(views), readout)
-        amounts[:, k] = scores[rows, pair[0]] - scores[rows, pair[1]]
-    return _level(process, pair), process.temperature * process.amplitudes * amounts
+    rows, scores = np.arange(len(pair[0])), process.block_scores(views)
+    amounts = scores[:, rows, pair[0]] - scores[:, rows, pair[1]]
+    return _level(process, pair), process.temperature * amounts.T
 
 
 def by_columns(
-    process: GaussianProcess, maps: RowViews, background: Parts, rows: Parts, pair: Pair
+    compiled: CompiledScores, background: Parts, rows: Parts, pair: Pair
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the mean log-odds of background rows (q,), Shapley values and their errors (q, p).
 
     Parameters
     ----------
-    process : GaussianProcess
-    maps : RowViews
+    compiled : CompiledScores
     background, rows : mappings from part to array
         Rows by :meth:`RowViews.parts`. A given graph counts as a last column.
     pair : pair of (q,) int arrays
@@ -87,11 +83,11 @@ def by_columns(
     -----
     At most max(4000, 8 p) mixed rows are classified to explain a row.
     """
-    owners = maps.owners
+    process, owners = compiled.process, compiled.maps.owners
     n_columns = 1 + max(int(columns.max(initial=-1)) for columns in owners.values())
     size = max(1, _CELLS // max(1, sum(map(len, owners.values()))))
-    ends = log_odds(process, process.scores(maps.views(rows)), pair)
-    usual = process.scores(maps.views(background))
+    ends = log_odds(process, compiled.at(rows), pair)
+    usual = compiled.at(background)
 
     def of_row(i: int) -> tuple[float, FloatArray, FloatArray]:
         row, classes = {name: part[i] for name, part in rows.items()}, (pair[0][i], pair[1][i])
@@ -110,7 +106,7 @@ def by_columns(
                     name: np.where(mask[:, columns], row[name], background[name][which])
                     for name, columns in owners.items()
                 }
-                odds.append(log_odds(process, process.scores(maps.views(mixed)), classes))
+                odds.append(log_odds(process, compiled.at(mixed), classes))
             return np.concatenate(odds)
 
         starts = log_odds(process, usual[used], classes)

@@ -116,10 +116,13 @@ class Embedding:
     def coordinates(self, rows: Any) -> FloatArray:
         """Compute the coordinates of rows like those the graph was built from, shape (q, r)."""
         roots, vectors = self.extension.at(rows)
+        return np.where(roots[:, None] > 0, self.walk(vectors, roots), self.centre)
+
+    def walk(self, vectors: FloatArray, roots: FloatArray) -> FloatArray:
+        """Divide eigenvectors at new rows, or linear functions of them, by relative degrees."""
         # The mean over the neighbours of a new row needs no floor.
         floor = 0.0 if isinstance(self.extension.cross, NeighbourCross) else _LEAST_DEGREE
-        placed = _walk(vectors, roots, self.mean_degree, floor)
-        return np.where(roots[:, None] > 0, placed, self.centre)
+        return _walk(vectors, roots, self.mean_degree, floor)
 
 
 def _walk(

@@ -15,6 +15,7 @@ True
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, final
 
@@ -26,9 +27,15 @@ from lowrankgcn._codec import saved
 from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.gp.blocks import Block, Views
+from lowrankgcn.gp.joint_tables import JointTables
 from lowrankgcn.operators import FloatArray
+from lowrankgcn.tables import FittedTable
 
 _CHUNK = 512  # rows that pass through all trees at a time
+_UNPACKED = 64  # rows whose sets of leaves are unpacked at a time
+# Costs for a row in nanoseconds: a step down a tree, a look-up, and a word of it.
+_STEP, _LOOK_UP, _WORD = 4.0, 40.0, 1.0
+_MOST_BYTES = 2**24  # of all sets of leaves
 
 
 @saved
@@ -76,6 +83,7 @@ class LeafBlock(Block):
         *,
         n_trees: int,
         random_state: int = 0,
+        weights: FloatArray | None = None,
     ) -> tuple[LeafBlock, FloatArray]:
         """Fit trees to labelled rows.
 
@@ -86,6 +94,8 @@ class LeafBlock(Block):
         classes : (m,) int array
         n_trees : int
         random_state : int
+        weights : (m,) array, optional
+            Weights of the rows in every tree.
 
         Returns
         -------
@@ -102,6 +112,7 @@ class LeafBlock(Block):
         draws = generator.integers(m, size=(n_trees, m))
         counts = np.stack([np.bincount(draw, minlength=m) for draw in draws])
         seeds = generator.integers(2**31 - 1, size=n_trees)
+        of_rows = np.ones(m) if weights is None else weights
         trees = []
         votes = np.zeros((m, n_classes))
         for drawn, seed in zip(counts, seeds.tolist(), strict=True):
@@ -110,7 +121,7 @@ class LeafBlock(Block):
             options = config_context(skip_parameter_validation=True, assume_finite=True)
             with options, warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "The number of unique classes")  # few labels
-                model.fit(rows, classes, sample_weight=drawn.astype(np.float64), check_input=False)
+                model.fit(rows, classes, sample_weight=drawn * of_rows, check_input=False)
             trees.append(model.tree_)
             free = drawn == 0
             votes[free] += model.tree_.predict(rows[free])[:, :n_classes]
@@ -195,3 +206,109 @@ class LeafBlock(Block):
         data = np.ones(leaves.size, np.float32) if values is None else values.ravel()
         pointers = np.arange(0, leaves.size + 1, n_trees)
         return sp.csr_array((data, leaves.ravel(), pointers), shape=(q, len(self.column)))
+
+
+@final
+class LeafSums:
+    """Sums of values over the leaves of rows, by sets of leaves as bits.
+
+    Every cell excludes leaves: those above the thresholds that it does not exceed, and those up to
+    the thresholds that it does. What the cells of a row leave over is one leaf of each tree
+    (QuickScorer). Large forests of many columns are walked from the roots instead.
+
+    Parameters
+    ----------
+    block : LeafBlock
+        On standard scores.
+    values : (N, C) array
+        Values of the leaves, by node.
+    features : FittedTable
+
+    References
+    ----------
+    Lucchese et al., QuickScorer: a fast algorithm to rank documents with additive ensembles of
+    regression trees, SIGIR 2015.
+    """
+
+    def __init__(self, block: LeafBlock, values: FloatArray, features: FittedTable) -> None:
+        self._block, self._nodes, self._features = block, values, features
+        nodes = np.arange(len(block.column))
+        leaf = block.children[:, 0] == nodes
+        inner = np.flatnonzero(~leaf)
+        words = -(-int(leaf.sum()) // 64)
+        used = len(np.unique(block.column[inner]))
+        walk = len(block.roots) * block.depth * _STEP
+        self._masked = used * (_LOOK_UP + _WORD * words) <= walk
+        self._masked &= 8 * words * (len(inner) + used) <= _MOST_BYTES
+        if not self._masked:
+            return
+        self._values = np.zeros((64 * words, values.shape[1]), np.float32)
+        self._values[: leaf.sum()] = values[leaf]
+        low, high = self._spans(leaf, inner)
+        columns = block.column[inner]
+        by_column = {int(c): inner[columns == c] for c in np.unique(columns)}
+        tables = []
+        for j, at, shares in features.indicators:
+            X = (np.eye(len(shares) + 1, len(shares)) - shares).astype(np.float32)
+            sets = np.ones((len(X), 64 * words), bool)
+            for v in range(len(shares)):
+                for node in by_column.get(at + v, ()):
+                    self._exclude(sets, X[:, v] > block.threshold[node], node, low, high)
+            if not sets.all():
+                tables.append((j, _packed(sets)))
+        self._of_values = JointTables.of(tables, np.bitwise_and)
+        self._limits: list[tuple[int, FloatArray]] = []
+        tables = []
+        for k, at in enumerate(features.number_places.tolist()):
+            if at in by_column:
+                limits = np.unique(block.threshold[by_column[at]])
+                sets = np.ones((len(limits) + 1, 64 * words), bool)
+                bins = np.arange(len(sets))
+                for node in by_column[at]:
+                    above = bins > np.searchsorted(limits, block.threshold[node])
+                    self._exclude(sets, above, node, low, high)
+                tables.append((len(self._limits), _packed(sets)))
+                self._limits.append((k, limits))
+        self._of_numbers = JointTables.of(tables, np.bitwise_and)
+
+    def _spans(self, leaf: NDArray[np.bool_], inner: NDArray[np.intp]) -> tuple[Any, Any]:
+        """Return the first leaf below every node, and the end: trees are depth-first."""
+        block = self._block
+        low: NDArray[np.intp] = np.cumsum(leaf) - leaf
+        high: NDArray[np.intp] = np.empty_like(low)
+        high[block.roots] = np.append(low[block.roots[1:]], leaf.sum())
+        left, right = block.children[inner].T
+        for _ in range(block.depth):
+            high[left], high[right] = low[right], high[inner]
+        return low, high
+
+    def _exclude(self, sets: Any, above: Any, node: int, low: Any, high: Any) -> None:
+        left, right = self._block.children[node]
+        sets[above, low[left] : high[left]] = False
+        sets[~above, low[right] : high[right]] = False
+
+    def at(self, cells: Mapping[str, NDArray[Any]], places: NDArray[np.intp]) -> FloatArray:
+        """Return the sums (q, C) of rows by :meth:`FittedTable.cells` and the places of values."""
+        if not self._masked:
+            leaves = self._block.represent(self._features.expanded(cells))
+            return self._block.scores(leaves, self._nodes)
+        scores, left = cells["numbers"], self._of_values.at(places)
+        if self._limits:
+            bins = np.empty((len(scores), len(self._limits)), np.intp, order="F")
+            for j, (k, limits) in enumerate(self._limits):
+                numbers = scores[:, k].astype(np.float32)  # as at fitting; limits are exact
+                bins[:, j] = np.searchsorted(limits, numbers.astype(np.float64), side="left")
+            of_numbers = self._of_numbers.at(bins)
+            left = of_numbers if left is None else np.bitwise_and(left, of_numbers, out=left)
+        if left is None:  # no tree has a second leaf
+            return np.tile(self._values.sum(axis=0).astype(float), (len(scores), 1))
+        sums = np.empty((len(scores), self._values.shape[1]))
+        for start, stop in chunks(len(scores), _UNPACKED):
+            bits = np.unpackbits(left[start:stop].view(np.uint8), axis=1)
+            sums[start:stop] = bits.astype(np.float32) @ self._values
+        return sums
+
+
+def _packed(sets: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Return sets as bits of words."""
+    return np.packbits(sets, axis=1).view(np.uint64)

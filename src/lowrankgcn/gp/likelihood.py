@@ -45,7 +45,11 @@ def softmax(scores: FloatArray) -> FloatArray:
 
 
 def leave_one_out(
-    G: FloatArray, Y: FloatArray, classes: NDArray[np.intp], log_temperature: float
+    G: FloatArray,
+    Y: FloatArray,
+    classes: NDArray[np.intp],
+    log_temperature: float,
+    weights: FloatArray | None = None,
 ) -> tuple[float, FloatArray, float]:
     r"""Compute the leave-one-out loss and its derivatives.
 
@@ -55,6 +59,8 @@ def leave_one_out(
     Y : (m, C) array
     classes : (m,) int array
     log_temperature : float
+    weights : (m,) array, optional
+        Weights of the rows in the loss.
 
     Returns
     -------
@@ -75,12 +81,15 @@ def leave_one_out(
     P = softmax(Z)
     E = P.copy()
     E[rows, classes] -= 1.0
+    losses = -np.log(np.maximum(P[rows, classes], 1e-300))
+    if weights is not None:
+        E *= weights[:, None]
+        losses *= weights
     slope = float((E * Z).sum())
     E *= temperature
     gradient = inverse @ (E / d[:, None]) @ alpha.T
     gradient -= (inverse * ((E * alpha).sum(axis=1) / d**2)) @ inverse
-    loss = -float(np.log(np.maximum(P[rows, classes], 1e-300)).sum())
-    return loss, gradient, slope
+    return float(losses.sum()), gradient, slope
 
 
 class Adaptation(NamedTuple):
@@ -112,6 +121,7 @@ def adapt(
     log_temperature: float,
     constant: float = CONSTANT,
     spread: float = 1.0,
+    weights: FloatArray | None = None,
 ) -> Adaptation:
     """Minimise the leave-one-out loss plus the penalty of the prior by L-BFGS.
 
@@ -128,6 +138,8 @@ def adapt(
         Prior variance of the constant.
     spread : float
         Prior standard deviation s of each log-amplitude.
+    weights : (m,) array, optional
+        Of the rows; a row of weight w has noise of variance 1/w and counts w times in the loss.
 
     Notes
     -----
@@ -137,13 +149,14 @@ def adapt(
     n_blocks, m = len(kernels), len(classes)
     flat = kernels.reshape(n_blocks, m * m)
     mixing = np.c_[np.full(n_blocks, _TOGETHER), spread * np.eye(n_blocks)]
-    base = constant + np.eye(m)
+    weights = np.ones(m) if weights is None else weights
+    base = constant + np.diag(1.0 / weights)
 
     def penalised(z: FloatArray) -> tuple[float, FloatArray]:
         amplitudes = np.exp(np.clip(log_amplitudes + mixing @ z[:-1], *_RANGE))
         G = base + (amplitudes @ flat).reshape(m, m)
         shifted = log_temperature + _TEMPERATURE * z[-1]
-        loss, gradient, slope = leave_one_out(G, Y, classes, shifted)
+        loss, gradient, slope = leave_one_out(G, Y, classes, shifted, weights)
         by_amplitude = amplitudes * (flat @ gradient.ravel())
         slopes = np.append(mixing.T @ by_amplitude, _TEMPERATURE * slope)
         return loss + float(z @ z) / 2, slopes + z  # the penalty of the prior
@@ -151,4 +164,4 @@ def adapt(
     start, options = np.zeros(n_blocks + 2), {"maxiter": _STEPS}
     result = minimize(penalised, start, jac=True, method="L-BFGS-B", options=options)
     z, loss = result.x, result.fun - float(result.x @ result.x) / 2
-    return Adaptation(mixing @ z[:-1], _TOGETHER * z[0], _TEMPERATURE * z[-1], loss / m)
+    return Adaptation(mixing @ z[:-1], _TOGETHER * z[0], _TEMPERATURE * z[-1], loss / weights.sum())

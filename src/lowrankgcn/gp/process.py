@@ -1,8 +1,9 @@
 r"""The Gaussian process: coefficients, scores, leave-one-out scores and covariances.
 
-With the covariance :math:`k(x, y) = c + \sum_b a_b k_b(x, y)` and unit noise, α = G⁻¹Y over the
-labelled rows; row x has the scores :math:`f(x) = k(x, \cdot) \alpha` and the class distribution
-softmax(T f(x)), multiplied by the factors of the class shares.
+With the covariance :math:`k(x, y) = c + \sum_b a_b k_b(x, y)`, and noise of variance 1/w in a row
+of weight w, α = G⁻¹Y over the labelled rows; row x has the scores
+:math:`f(x) = k(x, \cdot) \alpha` and the class distribution softmax(T f(x)), multiplied by the
+factors of the class shares. All weights are one by default.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from lowrankgcn._codec import saved
-from lowrankgcn._parallel import chunks, map_chunks
+from lowrankgcn._parallel import chunks
 from lowrankgcn.gp.blocks import Block, Views
 from lowrankgcn.gp.leaves import LeafBlock
 from lowrankgcn.gp.likelihood import CONSTANT, adapt, softmax, targets
@@ -79,45 +80,14 @@ class GaussianProcess:
         """Return the representations of rows, one for each block."""
         return tuple(block.represent(views) for block in self.blocks)
 
-    def scores(self, views: Views, sizes: FloatArray | None = None) -> FloatArray:
-        """Return the scores f(x), shape (q, C).
+    def block_scores(self, views: Views) -> FloatArray:
+        """Return the part of each block in the scores of few rows, shape (B, q, C)."""
+        terms = zip(self.blocks, self.amplitudes, self.readouts, strict=True)
+        return np.array([a * block.scores(block.represent(views), r) for block, a, r in terms])
 
-        Parameters
-        ----------
-        views : mapping from view to (q, d) array
-        sizes : (B,) array, optional
-            The sum of the absolute parts of each block is added to it.
-        """
-        count = len(next(iter(views.values())))
-        result = np.tile(self.constant * self.alpha.sum(axis=0), (count, 1))
-        terms = self.blocks, self.amplitudes, self.readouts
-        # The whole graph is propagated at once, for all rows.
-        whole = {
-            block.name: block.scores(block.represent(views), readout)
-            for block, readout in zip(self.blocks, self.readouts, strict=True)
-            if isinstance(block, PropagatedBlock)
-        }
-
-        def add(start: int, stop: int) -> list[float]:
-            part = {name: rows[start:stop] for name, rows in views.items()}
-            totals = []
-            for block, factor, readout in zip(*terms, strict=True):
-                if block.name in whole:
-                    scores = factor * whole[block.name][start:stop]
-                else:
-                    scores = factor * block.scores(block.represent(part), readout)
-                result[start:stop] += scores
-                totals.append(0.0 if sizes is None else float(np.abs(scores).sum()))
-            return totals
-
-        parts = map_chunks(add, count, _CHUNK)
-        if sizes is not None and parts:
-            sizes += np.sum(parts, axis=0)
-        return result
-
-    def distributions(self, views: Views) -> FloatArray:
-        """Return class distributions, shape (q, C)."""
-        return apply_factors(softmax(self.temperature * self.scores(views)), self.factors)
+    def distributions(self, scores: FloatArray) -> FloatArray:
+        """Return class distributions of rows with these scores, shape (q, C)."""
+        return apply_factors(softmax(self.temperature * scores), self.factors)
 
     def kernel(self, A: Sequence[Any], B: Sequence[Any]) -> FloatArray:
         """Return the covariances of represented rows, shape (p, q)."""
@@ -172,6 +142,7 @@ def fit_process(
     prior: Prior,
     random_state: int,
     graph_trust: float = 0.0,
+    weights: FloatArray | None = None,
 ) -> FittedProcess:
     """Adapt amplitudes and temperature, and solve for the coefficients.
 
@@ -189,6 +160,8 @@ def fit_process(
         Seed of the rows that are used if there are too many.
     graph_trust : float
         How far distances of rows can be trusted, from 0 to 1 (:meth:`FewLabels.boost`).
+    weights : (m,) array, optional
+        Positive weights w; the noise of a row has the variance 1/w.
 
     Notes
     -----
@@ -196,7 +169,7 @@ def fit_process(
     that O(m + 2000²) with 2000 inducing rows.
     """
     m, generator = len(classes), np.random.default_rng(random_state)
-    Y = targets(classes, n_classes)
+    Y, weights = targets(classes, n_classes), np.ones(m) if weights is None else weights
     few = FewLabels.of(np.bincount(classes, minlength=n_classes))
     constant = few.constant if prior.constant is None else prior.constant
     labelled = tuple(
@@ -216,6 +189,7 @@ def fit_process(
         float(size_terms(m, n_classes) @ prior.adaptation_temperature),
         constant,
         prior.spread,
+        weights[sample],
     )
     # How much better the forest is on rows that neither has seen.
     better = 0.0 if forest_loss is None else (loss - forest_loss) / np.log(n_classes)
@@ -235,7 +209,7 @@ def fit_process(
         constant=constant,
     )
     solve = _solve_exactly if m <= EXACT_ROWS else _solve_inducing
-    return solve(process, Y, generator)
+    return solve(process, Y, weights, generator)
 
 
 def sample_rows(
@@ -246,16 +220,16 @@ def sample_rows(
 
 
 def _solve_exactly(
-    process: GaussianProcess, Y: FloatArray, generator: np.random.Generator
+    process: GaussianProcess, Y: FloatArray, weights: FloatArray, generator: np.random.Generator
 ) -> FittedProcess:
     r"""Solve for α, and compute leave-one-out scores.
 
-    With the kernel K̃ of :meth:`GaussianProcess.held_out_kernel`,
+    With G = K + diag(1/w) and the kernel K̃ of :meth:`GaussianProcess.held_out_kernel`,
     :math:`f_{-i} = \sum_{j \ne i} \tilde K_{ij} (\alpha_j - G^{-1}_{ji} \alpha_i / G^{-1}_{ii})`.
     """
     G = process.kernel(process.labelled, process.labelled)
     fair = process.held_out_kernel(G, process.labelled, process.index)
-    G[np.diag_indices_from(G)] += 1.0
+    G[np.diag_indices_from(G)] += 1.0 / weights
     inverse = cho_solve(cho_factor(G), np.eye(len(Y)))
     alpha = inverse @ Y
     np.fill_diagonal(fair, 0.0)
@@ -264,9 +238,9 @@ def _solve_exactly(
 
 
 def _solve_inducing(
-    process: GaussianProcess, Y: FloatArray, generator: np.random.Generator
+    process: GaussianProcess, Y: FloatArray, weights: FloatArray, generator: np.random.Generator
 ) -> FittedProcess:
-    """Solve on inducing rows Z: f = K(·, Z) α with α = (K_ZZ + K_ZX K_XZ)⁻¹ K_ZX Y.
+    """Solve on inducing rows Z: f = K(·, Z) α, α = (K_ZZ + K_ZX W K_XZ)⁻¹ K_ZX W Y, W = diag(w).
 
     Leave-one-out scores follow from the leverages. They count the leaves of trees that have seen a
     row, so they are slightly optimistic.
@@ -282,14 +256,16 @@ def _solve_inducing(
 
     for start, stop in chunks(len(Y), _CHUNK):
         K = part(start, stop)
-        A += K.T @ K
-        right += K.T @ Y[start:stop]
+        weighted = K.T * weights[start:stop]
+        A += weighted @ K
+        right += weighted @ Y[start:stop]
     factor = cho_factor(A)
     alpha = cho_solve(factor, right)
     held_out = np.empty_like(Y)
     for start, stop in chunks(len(Y), _CHUNK):
         K = part(start, stop)
-        leverage = np.minimum(np.einsum("ij,ji->i", K, cho_solve(factor, K.T)), 0.999)[:, None]
+        leverage = np.einsum("ij,ji->i", K, cho_solve(factor, K.T)) * weights[start:stop]
+        leverage = np.minimum(leverage, 0.999)[:, None]
         held_out[start:stop] = (K @ alpha - leverage * Y[start:stop]) / (1.0 - leverage)
     process = replace(process, labelled=inducing, index=chosen, alpha=alpha)
     return FittedProcess(process, held_out)

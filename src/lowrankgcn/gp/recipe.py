@@ -131,6 +131,7 @@ def supervised_blocks(
     *,
     random_state: int,
     wanted: tuple[str, ...] = BLOCK_NAMES,
+    weights: FloatArray | None = None,
 ) -> tuple[list[Block], float | None]:
     """Return the blocks that depend on the classes, and the out-of-bag loss of the forest.
 
@@ -142,15 +143,17 @@ def supervised_blocks(
         Column of every feature.
     random_state : int
     wanted : tuple of str
+    weights : (m,) array, optional
+        Weights of the labelled rows in the forest.
     """
     blocks: list[Block] = []
     ranks, known = views["ranks"], views["ranks"][labelled]
-    weights = np.sqrt(column_weights(known, classes, owners) + _LEAST_WEIGHT)[owners]
+    scales = np.sqrt(column_weights(known, classes, owners) + _LEAST_WEIGHT)[owners]
     if "weighted-linear" in wanted:
-        blocks.append(LinearBlock.fit("weighted-linear", "ranks", ranks, weights))
+        blocks.append(LinearBlock.fit("weighted-linear", "ranks", ranks, scales))
     if "weighted-radial" in wanted:
         blocks.append(
-            RadialBlock.fit("weighted-radial", "ranks", known, _WEIGHTED_SHARPNESS, weights)
+            RadialBlock.fit("weighted-radial", "ranks", known, _WEIGHTED_SHARPNESS, scales)
         )
     loss = None
     if "random-forest" in wanted:
@@ -161,6 +164,7 @@ def supervised_blocks(
             classes,
             n_trees=_TREES,
             random_state=random_state,
+            weights=weights,
         )
         blocks.append(forest)
         careful = 0.9 * out_of_bag + 0.1 / out_of_bag.shape[1]

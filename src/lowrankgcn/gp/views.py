@@ -44,6 +44,8 @@ from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.tables import FittedTable, Table
 
+#: Parts of rows that hold their columns.
+CELLS = ("codes", "numbers", "number_ranks")
 #: Graphs that are built from the features.
 GRAPHS = ("neighbours", "gaussian", "hypergraph")
 
@@ -81,45 +83,60 @@ class RowViews:
 
     def read(self, X: Any, edges: Any = None) -> dict[str, Any]:
         """Return the views of new rows; `edges` as for :meth:`NodeGraph.with_nodes`."""
-        if self.nodes is None:
-            return self.views(self.parts(X))
-        n, extended = self.nodes.n_nodes, self.nodes.with_nodes(X, edges)
-        parts: dict[str, NDArray[Any]] = {}
-        if self.features is not None:
-            parts = self.features.read(X.toarray() if sp.issparse(X) else X)
-        if (given := self.embeddings.get("given")) is not None:
-            parts["given"] = given.coordinates(extended.edges[n:, : self.nodes.edges.shape[1]])
-        return self.views(parts) | node_views(extended, n)
+        return self.views(self.parts(X, edges))
 
-    def parts(self, X: Any) -> dict[str, NDArray[Any]]:
-        """Return what all views are computed from: features, codes, coordinates on a given graph.
+    def parts(self, X: Any, edges: Any = None) -> dict[str, Any]:
+        """Return what all views are computed from.
 
-        Rows of parts are mixed column by column to explain predictions; see :attr:`owners`.
+        ``codes``, ``numbers`` and ``number_ranks`` of columns (:meth:`FittedTable.cells`), the
+        coordinates on a given graph, and propagated features. Rows of parts are mixed column by
+        column to explain predictions; see :attr:`owners`.
         """
-        parts = {}
+        parts: dict[str, Any] = {}
+        given, extended = self.embeddings.get("given"), None
+        if self.nodes is not None:
+            n, extended = self.nodes.n_nodes, self.nodes.with_nodes(X, edges)
+            parts = node_views(extended, n)
         if self.features is not None:
-            X = Table.read(X, "X")
-            parts = self.features.read(X)
-        if (given := self.embeddings.get("given")) is not None:
+            X = Table.read(X.toarray() if sp.issparse(X) else X, "X")
+            parts |= self.features.cells(X)
+        if given is not None and extended is not None and self.nodes is not None:
+            weights = extended.edges[n:, : self.nodes.edges.shape[1]]
+            parts["given"] = given.coordinates(weights)
+        elif given is not None:
             points = isinstance(X, Table) and not isinstance(given.extension.cross, TableCross)
             parts["given"] = given.coordinates(X.as_matrix() if points else X)
         return parts
 
-    def views(self, parts: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    def views(self, parts: Mapping[str, Any]) -> dict[str, Any]:
         """Compute the views from the parts of rows."""
-        views = {name: part for name, part in parts.items() if name != "codes"}
-        for name, embedding in self.embeddings.items():
-            if name not in views and self.features is not None:
-                views[name] = embedding.coordinates(_source(name, parts, self.features))
-        return views
+        views = {} if self.features is None else self.features.expanded(parts)
+        parts = self.embedded(parts, views)
+        return views | {name: part for name, part in parts.items() if name not in CELLS}
+
+    def embedded(self, parts: Mapping[str, Any], views: Any = None) -> dict[str, Any]:
+        """Return the parts of rows with their coordinates on all graphs."""
+        parts = dict(parts)
+        if self.features is not None:
+            views = self.features.expanded(parts) if views is None else views
+            for name, embedding in self.embeddings.items():
+                if name not in parts:
+                    source = _source(name, parts | views, self.features)
+                    parts[name] = embedding.coordinates(source)
+        return parts
+
+    def neighbour_points(self, parts: Mapping[str, Any]) -> FloatArray:
+        """Return the points of rows in which nearest neighbours are searched."""
+        assert self.features is not None
+        return _source("neighbours", self.features.expanded(parts), self.features)
 
     @cached_property
     def owners(self) -> dict[str, NDArray[np.intp]]:
         """Column in use that every entry of the parts belongs to; a given graph follows them."""
         if self.features is None:
             return {}
-        features = self.features.owners
-        owners = {"standard": features, "ranks": features, "codes": self.features.code_owners}
+        numbers = self.features.owners[self.features.number_places]
+        owners = {"numbers": numbers, "number_ranks": numbers, "codes": self.features.code_owners}
         if "given" in self.embeddings:
             rank = len(self.embeddings["given"].eigenvalues)
             owners["given"] = np.full(rank, len(self.features.used))
@@ -134,15 +151,21 @@ class FittedViews:
     Attributes
     ----------
     maps : RowViews
-    views : dict from view to (n, d) array or PropagatedRows
+    parts : dict from part to (n, k) array or PropagatedRows
+        As :meth:`RowViews.parts`, and the coordinates on all graphs.
     graphs : dict from view to Graph
     eigenpairs : dict from view to Eigenpairs
     """
 
     maps: RowViews
-    views: dict[str, Any]
+    parts: dict[str, Any]
     graphs: dict[str, Graph]
     eigenpairs: dict[str, Eigenpairs]
+
+    @cached_property
+    def views(self) -> dict[str, Any]:
+        """Views of the rows, by name."""
+        return self.maps.views(self.parts)
 
     @classmethod
     def fit(
@@ -176,7 +199,8 @@ class FittedViews:
         O(n (d + r)) memory. The graph of neighbours dominates the time.
         """
         features: FittedTable | None = None
-        parts: dict[str, NDArray[Any]] = {}
+        parts: dict[str, Any] = {}
+        views: dict[str, Any] = {}
         built: dict[str, tuple[Graph, int, Any]] = {}
         nodes: NodeGraph | None = None
         if X is not None and given is not None and carries_features(given):
@@ -191,29 +215,31 @@ class FittedViews:
                 raise invalid("graph", f"{len(table)} nodes, as many as rows", given.n_nodes)
             features = FittedTable.fit(table) if nodes is None else nodes.reader.table
             assert features is not None
-            parts = features.read(table)
+            parts = features.cells(table)
+            views = features.expanded(parts) | {"codes": parts["codes"]}
             for name in graphs if features.used else ():
-                built[name] = _build(name, parts, features, rank, random_state)
+                if name == "hypergraph" and not features.encoder.n_hyperedges:
+                    continue  # vectors have none
+                built[name] = _build(name, views, features, rank, random_state)
         if given is not None and (nodes is None or nodes.n_nodes <= _SPECTRAL_NODES):
             built["given"] = given, rank, None
-        views = {name: part for name, part in parts.items() if name != "codes"}
         embeddings: dict[str, Embedding] = {}
         pairs: dict[str, Eigenpairs] = {}
         for name, (graph, count, smoother) in built.items():
             report_progress(f"{name}: eigenpairs")
             options: Any = {"smoother": smoother, "tol": tol, "random_state": random_state}
-            embedding, views[name], pairs[name] = Embedding.fit(graph, min(count, rank), **options)
+            embedding, parts[name], pairs[name] = Embedding.fit(graph, min(count, rank), **options)
             cross = embedding.extension.cross
             if name == "hypergraph" and isinstance(cross, TableCross):  # it reads codes
                 extension = replace(embedding.extension, cross=replace(cross, encoder=None))
                 embedding = replace(embedding, extension=extension)
             if features is not None and name in ("gaussian", "hypergraph"):
-                views[name] = embedding.coordinates(_source(name, parts, features))
+                parts[name] = embedding.coordinates(_source(name, views, features))
             embeddings[name] = embedding
         fitted = {name: graph for name, (graph, *_) in built.items()}
         if nodes is not None and given is not None:
-            views, fitted = views | node_views(nodes), {"given": given}
-        return cls(RowViews(features, embeddings, nodes), views, fitted, pairs)
+            parts, fitted = parts | node_views(nodes), {"given": given}
+        return cls(RowViews(features, embeddings, nodes), parts, fitted, pairs)
 
 
 def node_views(nodes: NodeGraph, first: int = 0) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from lowrankgcn.files import Columns
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables.texts import MISSING_TEXTS
 
-_SHOWN_ROWS = 5
+_SHOWN_ROWS, _MOST_SUSPECTS = 5, 50
 _SHOWN_COLUMNS = 5
 
 # Number of a row, counted from 1 without the header; some of its cells; two classes with their
@@ -151,7 +151,7 @@ class Classification:
         A column has a "name" and a "kind", or a "reason" why it is left out; numbers of "missing"
         cells and "distinct" values; and an "importance", its share of all columns, or None.
         """
-        shares = self.columns.column_sums(self.evidence.importance if self.evidence else {})
+        shares = self.evidence.importance if self.evidence else {}
         columns = [(name, str(kind), "") for name, kind in self.columns.used.items()]
         columns.sort(key=lambda column: -shares.get(column[0], 0.0))
         columns += [(name, "", reason) for name, reason in self.columns.left_out.items()]
@@ -180,7 +180,7 @@ class Classification:
         """
         if self.evidence is None:
             return []
-        suspects = self.evidence.suspects[: 2 * _SHOWN_ROWS]
+        suspects = self.evidence.suspects[:_MOST_SUSPECTS]
         places = [place for place, _ in suspects]
         choices = [(int(self.evidence.codes[place]), other) for place, other in suspects]
         rows = np.flatnonzero(self.labelled)[places]
@@ -217,6 +217,8 @@ def _count_cells(column: pd.Series[Any] | None, kind: str) -> dict[str, int | No
     if column is None:
         return {"missing": None, "distinct": None}
     present = column.dropna()
+    if kind == "vector":
+        return {"missing": len(column) - len(present), "distinct": None}
     if kind == "number" and pd.api.types.is_string_dtype(present):
         present = present[~present.isin(MISSING_TEXTS)]
     if present.dtype == object:

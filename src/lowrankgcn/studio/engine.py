@@ -25,11 +25,14 @@ from scipy.linalg import cho_factor, cho_solve
 from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn.estimators.class_labels import read_labels
 from lowrankgcn.estimators.evidence import share_interval
+from lowrankgcn.estimators.explanation import Contribution
 from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.estimators.gp_fitting import prepare_rows
 from lowrankgcn.estimators.parameters import GPParameters, checked
 from lowrankgcn.estimators.rows import read_rows
 from lowrankgcn.estimators.semi_supervised import draw_seed
+from lowrankgcn.gp.blocks import Views
+from lowrankgcn.gp.compiled import CompiledScores
 from lowrankgcn.gp.likelihood import softmax, targets
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.recipe import SUPERVISED, FewLabels, Prior, size_terms
@@ -40,7 +43,7 @@ from lowrankgcn.tables import Table
 # Conventions: what the page has space for, and what can be updated while a user waits.
 _SUGGESTED = 10
 _MOST_LABELS = 1500  # of an immediate update
-_NEIGHBOURS, _REASONS = 5, 3
+_NEIGHBOURS = 5
 _FEWEST_AUDITED = 8  # random rows of an estimate of the accuracy
 _FEWEST_OF_A_CLASS = 2  # the only label of a class is always wrong when it is left out
 
@@ -102,7 +105,7 @@ class Engine:
         with single_threaded_blas_if_small(self._n):
             self.prepared = prepare_rows(rows, settings, seed, read_all=True)
         sample, outside = self.prepared.sample, self.prepared.outside
-        self._parts = [(sample.index, self.prepared.views.views)]
+        self._parts = [(sample.index, self.prepared.views.parts)]
         if outside is not None:
             self._parts.append((sample.rest, outside))
         # An explanation takes a quarter of a second; a page asks again after every update.
@@ -189,7 +192,7 @@ class Engine:
                 constant=few.constant,
             )
         kept = [k for k, block in enumerate(process.blocks) if block.name not in SUPERVISED]
-        blocks, views = tuple(process.blocks[k] for k in kept), self.prepared.at(index)
+        blocks, views = tuple(process.blocks[k] for k in kept), self._views_at(index)
         return replace(
             process,
             blocks=blocks,
@@ -200,11 +203,16 @@ class Engine:
             factors=np.append(process.factors, np.ones(n_classes))[:n_classes],
         )
 
+    def _views_at(self, index: NDArray[np.intp]) -> Views:
+        return self.prepared.views.maps.views(self.prepared.at(index))
+
     def _multiplied(self, base: Answer, process: GaussianProcess) -> NDArray[np.float32]:
         """Multiply distributions by exp(T f), normalised, for the scores f of a process."""
         result = np.empty((self._n, len(base.classes)), np.float32)
-        for rows, views in self._parts:
-            logs = process.temperature * process.scores(views)
+        maps = self.prepared.views.maps
+        compiled = CompiledScores(process, maps, maps.embeddings)
+        for rows, parts in self._parts:
+            logs = process.temperature * compiled.at(parts)
             if base.distributions is not None:
                 before = np.log(np.maximum(base.distributions[rows], 1e-30))
                 known = before.shape[1]
@@ -225,7 +233,7 @@ class Engine:
         if answer.classifier is None:
             return []
         model = answer.classifier._model
-        process, one = model.process, model.process.represent(self.prepared.at(np.array([row])))
+        process, one = model.process, model.process.represent(self._views_at(np.array([row])))
 
         shared = process.kernel(one, process.labelled)[0] - process.constant
         alike = shared / np.sqrt(process.variances(one) * process.variances(process.labelled))
@@ -234,8 +242,8 @@ class Engine:
         labelled = [k for k in nearest if answer.labels[rows[k]] is not None][:_NEIGHBOURS]
         return [(int(rows[k]), float(np.clip(alike[k], 0.0, 1.0))) for k in labelled]
 
-    def explain(self, answer: Answer, row: int) -> tuple[str, list[dict[str, Any]]] | None:
-        """Return the class that a row is compared with, and the strongest reasons for its class."""
+    def explain(self, answer: Answer, row: int) -> tuple[str, list[Contribution]] | None:
+        """Return the class that a row is compared with, and reasons, the strongest first."""
         if answer.classifier is None or answer.distributions is None or not self._explains:
             return None
         one = self._explained(answer.classifier, row)
@@ -246,10 +254,7 @@ class Engine:
             pair, sign = pair[::-1], -1.0
         elif shown != pair[0]:
             return None
-        parts = [
-            {"name": str(part.name), "value": part.value, "amount": sign * part.amount}
-            for part in one.contributions[:_REASONS]
-        ]
+        parts = [replace(part, amount=sign * part.amount) for part in one.contributions]
         return pair[1], parts
 
 

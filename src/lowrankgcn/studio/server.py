@@ -118,12 +118,17 @@ def make_app(view: View, token: str, port: int) -> Guard:
         ("POST", "write", lambda body: {"path": str(view.write(str(body.get("what"))))}),
     ]
 
+    def picture(request: Request) -> Response:
+        data, kind = view.picture(request.path_params["row"], request.path_params["column"])
+        return Response(data, media_type=kind)
+
     async def events(request: Request) -> Response:
         return StreamingResponse(_events(session, request.app), media_type="text/event-stream")
 
     routes = [
         Route("/", lambda request: FileResponse(STATIC / "index.html")),
         Route("/api/events", events),
+        Route("/api/picture/{row:int}/{column:int}", picture),
         Mount("/static", StaticFiles(directory=STATIC)),
         *(_route(*entry) for entry in interface),
     ]

@@ -16,19 +16,23 @@ from typing import Any, final
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
+from lowrankgcn.estimators.explanation import Contribution, Nearest
 from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.files.row_matching import RowMatcher
 from lowrankgcn.files.writing import output_format
 from lowrankgcn.studio.engine import Engine
 from lowrankgcn.studio.layout import has_own_positions, map_positions
+from lowrankgcn.studio.pictures import find_pixels, read_picture
 from lowrankgcn.studio.session import Session, State
+from lowrankgcn.studio.showing import cell_texts, show_columns
+from lowrankgcn.studio.wording import compare
 
 _SAMPLE = 20  # rows by which a page notices that the table has changed
+_REASONS = 3
 _SHORT, _LONG = 200, 200_000  # characters of a cell in a list of rows, and of one row
 #: Endings of the files by what they contain; "labels" and "table" have the format of the table.
 ENDINGS = {
@@ -55,10 +59,18 @@ class View:
     write : callable (what, path, labels, classifier)
         Write a file; labels (n,) are texts, None in unlabelled rows. There is no classifier for the
         file of the labels.
+    image : str or None
+        Size of the pictures whose pixels are columns, see :func:`find_pixels`.
     """
 
     def __init__(
-        self, path: Path, data: Any, session: Session, engine: Engine, write: Write
+        self,
+        path: Path,
+        data: Any,
+        session: Session,
+        engine: Engine,
+        write: Write,
+        image: str | None = None,
     ) -> None:
         self._path, self.session, self._engine, self._write = path, session, engine, write
         frame, columns, features = data.table.frame, data.columns, data.features
@@ -69,17 +81,23 @@ class View:
         axes = list(features.names) if points else ["direction 1", "direction 2"]
         self._positions = ThreadPoolExecutor(1).submit(map_positions, features, engine.prepared)
         some = np.linspace(0, self._n - 1, min(self._n, _SAMPLE)).astype(int).tolist()
-        kinds = columns.left_out | columns.used
+        shown = show_columns(self._frame, columns.used, columns.left_out)
+        pixels = find_pixels(self._frame, columns.used, columns.left_out, image)
+        self._pixels = pixels
+        notes = [] if pixels is None or image else [pixels.note(self._names)]
+        self._dates = [column["name"] for column in shown.columns if column["show"] == "date"]
         self.description = {
             "name": path.name,
             "sample": "".join(RowMatcher(frame, columns.target).hashes(some)),
             "rows": self._n,
             "target": columns.target,
-            "columns": [{"name": c, "kind": kinds[c]} for c in self._names],
+            "columns": shown.columns,
+            "title": shown.title,
+            "pixels": None if pixels is None else pixels._asdict(),
             "space": "own" if points else "embedding",
             "dimensions": len(axes),
             "axes": axes,
-            "notes": session.notes,
+            "notes": session.notes + notes,
         }
         self._order = lru_cache(2)(self._sorted)
 
@@ -88,28 +106,80 @@ class View:
         return self._positions.result().astype("<f4").tobytes()
 
     def row(self, row: int) -> dict[str, Any]:
-        """Return cells, label and probabilities of a row."""
+        """Return cells, label and probabilities of a row; dates also in ISO 8601."""
         state = self.session.state
         (cells,) = self._texts([self._checked(row)], _LONG)
+        pairs = zip(self._names, cells, strict=True)
+        read = {name: self._features[name].take([row]) for name in self._dates}
         return {
             "row": row,
-            "cells": list(zip(self._names, cells, strict=True)),
+            "cells": [
+                (*pair, *(read[pair[0]].texts() if pair[0] in read else [])) for pair in pairs
+            ],
             "label": state.name(state.labels[row]),
             "probabilities": state.shares(row),
         }
 
+    def picture(self, row: int, column: int) -> tuple[bytes, str]:
+        """Return the picture in a cell and its media type.
+
+        Raises
+        ------
+        ValueError
+            If it cannot be shown.
+        """
+        columns = self.description["columns"]
+        if column >= len(columns) or columns[column]["show"] != "image":
+            raise invalid("column", "a column of pictures", column)
+        cell = self._frame.iloc[self._checked(row), column]
+        return read_picture(cell, self._path.parent)
+
     def reasons(self, row: int) -> dict[str, Any]:
-        """Return reasons for the class of a row, and its labelled neighbours; this takes longer."""
+        """Return reasons for the class of a row, and its labelled neighbours; this takes longer.
+
+        The strongest columns are compared with the other rows in words. Those that are pixels are
+        one amount for each pixel.
+        """
         state = self.session.state
-        against, reasons = self._engine.explain(state.answer, self._checked(row)) or (None, [])
+        against, parts = self._engine.explain(state.answer, self._checked(row)) or (None, [])
+        places, channels = ([], 1) if self._pixels is None else (self._pixels[0], self._pixels[3])
+        pixels = {self._names[place]: 0.0 for place in places}
+        reasons: list[dict[str, Any]] = []
+        for part in parts:
+            if part.name in pixels:
+                pixels[part.name] = part.amount
+            elif len(reasons) < _REASONS:
+                reasons.append({"amount": part.amount, **self._worded(part, row)})
+        amounts = np.array([*pixels.values()]).reshape(-1, channels)
+        near = self._engine.neighbours(state.answer, row)
+        cells = self._texts([other for other, _ in near], _SHORT)
         return {
             "reasons": reasons,
+            "pixels": amounts.sum(axis=1).tolist(),
             "against": against,
             "neighbours": [
-                {"row": near, "label": state.name(state.labels[near]), "similarity": alike}
-                for near, alike in self._engine.neighbours(state.answer, row)
+                {
+                    "row": other,
+                    "label": state.name(state.labels[other]),
+                    "similarity": alike,
+                    "cells": list(zip(self._names, texts, strict=True)),
+                }
+                for (other, alike), texts in zip(near, cells, strict=True)
             ],
         }
+
+    def _worded(self, part: Contribution, row: int) -> dict[str, str]:
+        """Return column, value and comparison of a contribution to the class of a row."""
+        name, value = str(part.name), part.value
+        if isinstance(value, Nearest):
+            return {
+                "column": name,
+                "value": "",
+                "text": f"like labelled rows {value.text(first=1)}",
+            }
+        if name in self._features.names:
+            return compare(self._features[name], row, name)
+        return {"column": name, "value": "" if value is None else str(value), "text": ""}
 
     def _checked(self, row: int) -> int:
         if not 0 <= row < self._n:
@@ -183,7 +253,7 @@ class View:
         if sort == name or name not in self._names:
             raise invalid("sort", "row, uncertainty, …, or column:NAME", repr(sort[:50]))
         if name not in self._features.names:  # not in use
-            texts = _strings(self._frame[name]).to_pandas()
+            texts = cell_texts(self._frame[name]).to_pandas()
             return np.asarray(texts.rank(method="dense"), np.float64)
         cells = self._features[name]
         if cells.kind == "category":  # sorted by their texts
@@ -193,20 +263,16 @@ class View:
     def _texts(self, rows: Any, longest: int) -> list[list[str | None]]:
         """Return the cells of rows, None where missing, shortened to `longest` characters."""
         shown = self._frame.iloc[rows]
-        columns = [_strings(shown[name]).to_pylist() for name in self._names]
+        columns = [cell_texts(shown[name]).to_pylist() for name in self._names]
         return [[_shortened(cells[k], longest) for cells in columns] for k in range(len(rows))]
 
     def _contain(self, text: str) -> NDArray[np.bool_]:
         """Return which rows have a cell that contains a text, in any case."""
         matches = np.zeros(self._n, bool)
         for name in self._names:
-            cells = pc.match_substring(_strings(self._frame[name]), text, ignore_case=True)
+            cells = pc.match_substring(cell_texts(self._frame[name]), text, ignore_case=True)
             matches |= cells.fill_null(False).to_numpy(zero_copy_only=False)
         return matches
-
-
-def _strings(column: pd.Series) -> Any:
-    return pa.array(column, from_pandas=True).cast(pa.large_string())
 
 
 def _shortened(text: str | None, longest: int) -> str | None:

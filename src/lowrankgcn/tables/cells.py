@@ -17,11 +17,13 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import Any, Literal, final
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
@@ -29,7 +31,7 @@ from lowrankgcn._validation import invalid
 Name = str | int
 Value = str | int | float | bool
 Unit = Literal["datetime", "timedelta"]
-ColumnKind = Literal["number", "date", "category"]
+ColumnKind = Literal["number", "date", "category", "vector"]
 
 _NUMERIC = ("integer", "floating", "mixed-integer-float", "decimal")  # kinds of Python objects
 _SAFE_INTEGER = 2**53  # floats represent all integers up to here
@@ -59,8 +61,9 @@ class Cells:
     Attributes
     ----------
     missing : (n,) bool array
-    numbers : (n,) int64, uint64 or float64 array, or None for categories
-        Arbitrary where missing. Dates are microseconds since 1970 (UTC), durations microseconds.
+    numbers : (n,) int64, uint64 or float64 array, (n, d) float64 array, or None for categories
+        Arbitrary where missing. Dates are microseconds since 1970 (UTC), durations microseconds,
+        and vectors of equal length are the rows of a matrix.
     codes : (n,) int array, or None for numbers
         Positions in `values`, −1 where missing.
     values : list
@@ -97,16 +100,16 @@ class Cells:
         column : Series, Arrow array or ndarray, shape (n,)
             None, NaN, NaT and NA are missing; an empty text is not. The kind follows from the type
             (``column_kind``). A column of Python objects has the type that all its present
-            cells share, if they do. Values other than texts, numbers and booleans are replaced by
-            ``str(value)``.
+            cells share, if they do. Lists and arrays of equally many numbers are vectors. Values
+            other than texts, numbers and booleans are replaced by ``str(value)``.
         name : object
             Name of the column, for messages.
 
         Raises
         ------
         ValueError
-            If the column holds complex or infinite numbers, dates outside the years 1 to 9999, or
-            objects that cannot be hashed.
+            If the column holds complex or infinite numbers, dates outside the years 1 to 9999,
+            vectors of several lengths, or objects that cannot be hashed.
         """
         if isinstance(column, np.ndarray):
             # pandas would convert objects to strings, which cannot hold halves of surrogate pairs.
@@ -129,7 +132,8 @@ class Cells:
             codes, values = column.cat.codes.to_numpy(), column.cat.categories.tolist()
             return cls.of_categories(codes, values, ordered=True)
         if (array := _as_arrow(column)) is not None:
-            return _read_arrow(array, name)
+            vectors = pa.types.is_nested(array.type)
+            return _read_vectors(array, name) if vectors else _read_arrow(array, name)
         if isinstance(dtype, pd.ArrowDtype):
             raise invalid(f"column {name!r}", "texts, numbers or dates", dtype.pyarrow_dtype)
         try:
@@ -155,6 +159,8 @@ class Cells:
         """What the column holds; durations are dates."""
         if self.numbers is None:
             return "category"
+        if self.numbers.ndim == 2:
+            return "vector"
         return "number" if self.unit is None else "date"
 
     def take(self, rows: Any) -> Cells:
@@ -187,7 +193,8 @@ class Cells:
         if self.missing.all():  # the type of an empty column does not matter
             return np.full(len(self), np.nan)
         texts = (repr(value) for value in self.values if isinstance(value, str))
-        other = next(texts, None if self.unit == unit else f"{self.unit or 'number'}s")
+        kind = "vector" if self.kind == "vector" else self.unit or "number"
+        other = next(texts, None if kind == (unit or "number") else f"{kind}s")
         if other is not None:
             raise invalid(f"column {name!r}", f"{unit or 'number'}s as at fitting", other)
         numbers = self.numbers
@@ -197,6 +204,9 @@ class Cells:
 
     def texts(self) -> list[str]:
         """Return the cells as people read them."""
+        if self.kind == "vector":
+            length = f"{self.numbers.shape[1]} numbers"
+            return ["missing" if missing else length for missing in self.missing]
         cells = self.as_categories()
         spelled = [*(spell_short(value, self.unit) for value in cells.values), "missing"]
         return [spelled[code] for code in cells.codes]
@@ -255,20 +265,74 @@ def _plain(value: Any) -> Value:
 
 
 def _as_arrow(column: Any) -> Any:
-    """Return a series as an Arrow array of texts, numbers, dates or booleans; None if it is none.
+    """Return a series as an Arrow array of texts, numbers, dates, booleans or lists of numbers.
 
-    Python objects have the type that all of them share.
+    None if it is none of these. Python objects have the type that all of them share.
     """
     try:
         if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) in _NUMERIC:
             column = column.to_numpy(np.float64, na_value=np.nan)  # maybe beyond 64 bits
         array = pa.array(column, from_pandas=True)
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        if pa.types.is_binary(array.type) or is_picture(array.type):
+            return _bytes_as_texts(array)
+        if isinstance(array, pa.FixedShapeTensorArray):
+            array = array.storage
+        if is_list_of_numbers(array.type):
+            tuples = column.dtype == object and any(isinstance(cell, tuple) for cell in column)
+            return None if tuples else array
         if pa.types.is_nested(array.type) or isinstance(array, pa.ExtensionArray):
             return None  # tuples, intervals
-        return array.cast(pa.large_string()) if pa.types.is_binary(array.type) else array
+        return array
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         return None
+
+
+def is_list_of_numbers(kind: Any) -> bool:
+    """Return whether the cells of an Arrow type are vectors."""
+    lists = pa.types.is_list(kind), pa.types.is_large_list(kind), pa.types.is_fixed_size_list(kind)
+    entry = kind.value_type if any(lists) else kind
+    return any(lists) and (pa.types.is_integer(entry) or pa.types.is_floating(entry))
+
+
+def _read_vectors(array: Any, name: object) -> Cells:
+    """Read an Arrow array of lists of numbers as a matrix."""
+    missing = np.asarray(array.is_null())
+    present = array.drop_null()
+    lengths = pc.list_value_length(present)
+    shortest, longest = pc.min_max(lengths).as_py().values() if len(present) else (0, 0)
+    if shortest != longest or not (longest or missing.all()):
+        expected = "vectors of the same length, at least one number"
+        raise invalid(f"column {name!r}", expected, f"{shortest} to {longest} numbers")
+    entries = np.asarray(present.flatten().cast(pa.float64()), np.float64)
+    if not np.isfinite(entries).all():
+        raise invalid(f"column {name!r}", "vectors of finite numbers", "NaN or infinity")
+    numbers = np.zeros((len(array), longest))
+    numbers[~missing] = entries.reshape(-1, longest)
+    return Cells(missing, numbers)
+
+
+def is_picture(kind: Any) -> bool:
+    """Return whether an Arrow type has bytes and perhaps their path, as Hugging Face writes it."""
+    place = kind.get_field_index("bytes") if pa.types.is_struct(kind) else -1
+    return place >= 0 and bool(pa.types.is_binary(kind.field(place).type))
+
+
+def _bytes_as_texts(array: Any) -> Any:
+    """Return bytes that are texts; others by a hash, so that equal pictures are one value."""
+    if pa.types.is_binary(array.type):
+        try:
+            return array.cast(pa.large_string())
+        except pa.ArrowInvalid:
+            cells = array.to_pylist()
+    else:
+        cells = [cell and (cell["bytes"] or cell.get("path")) for cell in array.to_pylist()]
+    texts = [cell if isinstance(cell, str) or not cell else _hash(cell) for cell in cells]
+    return pa.array([text or None for text in texts], pa.large_string())
+
+
+def _hash(data: bytes) -> str:
+    return blake2b(data, digest_size=12).hexdigest()
 
 
 def _read_arrow(array: Any, name: object) -> Cells:

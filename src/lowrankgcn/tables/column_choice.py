@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, final
@@ -37,10 +36,10 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.tables.cells import Cells, Name
 from lowrankgcn.tables.table import Table
+from lowrankgcn.tables.text_vectors import TextVectors, is_free_text
 from lowrankgcn.tables.texts import DateOrder, TextColumn, spelled
-from lowrankgcn.tables.words import find_words, is_free_text, word_columns
 
-Kind = Literal["number", "date", "category", "text"]
+Kind = Literal["number", "date", "category", "text", "vector"]
 Reason = Literal["identifier", "constant", "empty", "dropped"]
 _KINDS: dict[str, Kind] = {"categorical": "category", "numeric": "number", "text": "text"}
 
@@ -73,11 +72,11 @@ class Columns:
     ----------
     target : str
         Column of the classes; empty if they are not in the table.
-    used : dict from column to {"number", "date", "category", "text"}
+    used : dict from column to {"number", "date", "category", "text", "vector"}
         In the order of the table.
     left_out : dict from column to {"identifier", "constant", "empty", "dropped"}
-    words : dict from text column to tuple of str
-        Words that are features, the most frequent first.
+    texts : dict from text column to TextVectors
+        How its texts become vectors.
     dates : dict from date column to {"day first", "month first"}
         Columns of texts whose year is last.
     unreadable_as_missing : tuple of str
@@ -104,16 +103,15 @@ class Columns:
     target: str
     used: dict[Any, Kind]
     left_out: dict[Any, Reason]
-    words: dict[Any, tuple[str, ...]] = field(default_factory=dict)
+    texts: dict[Any, TextVectors] = field(default_factory=dict)
     dates: dict[Any, DateOrder] = field(default_factory=dict)
     unreadable_as_missing: tuple[Name, ...] = ()
     decimal_commas: tuple[Name, ...] = ()
     notes: tuple[str, ...] = field(default=(), metadata=NOT_SAVED)
 
     def __post_init__(self) -> None:
-        texts = {name for name, kind in self.used.items() if kind == "text"}
-        if texts != set(self.words) or not all(self.words.values()):
-            raise invalid("words", "words of every text column", repr(self.words)[:100])
+        if {name for name, kind in self.used.items() if kind == "text"} != set(self.texts):
+            raise invalid("texts", "vectors of every text column", list(self.texts))
 
     def left_out_notes(self, reasons: Iterable[str] = tuple(_REASONS)) -> list[str]:
         """Return why columns are left out that the user did not drop."""
@@ -128,27 +126,10 @@ class Columns:
                 notes.append(f"columns {listed} are left out: {several}")
         return notes
 
-    def column_sums(self, shares: Mapping[str, float]) -> dict[str, float]:
-        """Add up the shares of features, such as words, that belong to one column; largest first.
-
-        Examples
-        --------
-        >>> from lowrankgcn.files import Columns
-        >>> columns = Columns("class", {"note": "text"}, {}, {"note": ("good", "bad")})
-        >>> columns.column_sums({"note: good": 0.5, "note: bad": 0.25})
-        {'note': 0.75}
-        """
-        column_of = {f"{name}: {word}": name for name in self.words for word in self.words[name]}
-        total: dict[str, float] = defaultdict(float)
-        for name, share in shares.items():
-            total[column_of.get(name, name)] += share
-        return dict(sorted(total.items(), key=lambda pair: -pair[1]))
-
     def features(self, frame: Any, *, decimal: str = ".") -> Table:
-        """Return the used columns as numbers, dates and categories.
+        """Return the used columns as numbers, dates, categories and vectors.
 
-        A text column becomes one boolean column for each of its words, such as "review: great";
-        other words are ignored.
+        A column of free text becomes a column of vectors.
 
         Parameters
         ----------
@@ -180,10 +161,11 @@ class Columns:
                     typed[name] = column.as_dates(self.dates.get(name))
                 elif kind == "category":
                     typed[name] = column.as_categories()
+                elif kind == "vector":
+                    typed[name] = column.as_vectors()
                 else:
-                    words = word_columns(column.cells.as_categories(), self.words[name])
-                    typed |= {f"{name}: {word}": cells for word, cells in words.items()}
-            empty &= typed.get(name, table[name]).missing
+                    typed[name] = self.texts[name].read(column.cells.as_categories())
+            empty &= typed[name].missing
         return Table(typed, table.n_rows, empty=empty)
 
     def labels(self, frame: pd.DataFrame) -> Any:
@@ -227,7 +209,7 @@ def choose_columns(
     drop : names
         Columns to leave out.
     categorical, numeric, text : names
-        Columns to use as categories, as numbers or as words, overriding detection. If more than
+        Columns to use as categories, as numbers or as free text, overriding detection. If more than
         half of the cells of a numeric column are numbers, others are missing, with a note.
     decimal : str
         Decimal mark, see :class:`TableFile`.
@@ -249,9 +231,10 @@ def choose_columns(
         decimal points, a column has decimal commas if more of its texts are numbers then, with a
         note. Commas before groups of three digits separate thousands. A note reports columns
         in which at least 80 % of the cells, but not all, are numbers or dates. Texts of three or
-        more words on average that differ in more than half of the rows are free text, which is used
-        by its 200 most frequent words (50 to 200 beyond 100,000 rows) among those in two or more,
-        and at most half, of the rows. All other texts are categories.
+        more words on average that differ in more than half of the rows are free text. It becomes
+        vectors of 100 numbers (30 to 100 beyond 200,000 rows): principal directions of the
+        frequencies of the 10,000 most frequent groups of three and four letters. Lists of equally
+        many numbers are vectors, too. All other texts are categories.
 
     Raises
     ------
@@ -289,7 +272,7 @@ def choose_columns(
     check_names(table.names, target, named)
     used: dict[Name, Kind] = {}
     left_out: dict[Name, Reason] = {}
-    words: dict[Name, tuple[str, ...]] = {}
+    texts: dict[Name, TextVectors] = {}
     dates: dict[Name, DateOrder] = {}
     unreadable: list[Name] = []
     decimal_commas: list[Name] = []
@@ -314,11 +297,10 @@ def choose_columns(
             elif kind == "text" or (
                 kind is None and column.kind == "category" and is_free_text(column.cells)
             ):
-                taken = {str(one).removeprefix(f"{name}: ") for one in table.names}
-                if frequent := find_words(column.cells.as_categories(), taken):
-                    kind, words[name] = "text", frequent
+                if vectors := TextVectors.fit(column.cells.as_categories()):
+                    kind, texts[name] = "text", vectors
                 elif kind == "text":
-                    raise ValueError("expected words that occur in several rows, got none")
+                    raise ValueError("expected words that are alike in several rows, got none")
             if kind is None:
                 kind, reason = column.kind, _reason(column, name)
                 reason = reason if reason in leave_out else None
@@ -341,7 +323,7 @@ def choose_columns(
         got = f"none: {why}" if why else "none"
         raise ValueError(f"expected a feature column besides {target!r}, got {got}")
     guessed = tuple(unreadable), tuple(decimal_commas), tuple(notes)
-    return Columns(target or "", used, left_out, words, dates, *guessed)
+    return Columns(target or "", used, left_out, texts, dates, *guessed)
 
 
 def read_texts(frame: pd.DataFrame, column: str) -> Any:
@@ -384,8 +366,13 @@ def check_class_count(n_classes: int, n_labelled: int, *, fractions: bool = Fals
 def _reason(column: TextColumn, name: Name) -> Reason | None:
     """Return why a column is left out, or None."""
     cells, numbers = column.typed, column.typed.numbers
-    values = cells.codes if numbers is None else numbers
     present = int((~column.cells.missing).sum())
+    if cells.kind == "vector":
+        if not present:
+            return "empty"
+        known = numbers[~cells.missing]
+        return "constant" if present == len(cells) and (known == known[0]).all() else None
+    values = cells.codes if numbers is None else numbers
     n_distinct = len(pd.unique(values[~cells.missing]))  # texts of the same number count once
     if not present:
         return "empty"

@@ -39,6 +39,7 @@ _SAMPLE = 4096  # rows that decide whether a column has few distinct numbers
 _CONSTANT = 1e-12  # relative spread up to which a column is constant
 _LARGEST = 1e100  # new numbers, in units of the largest fitted one, are clipped here
 _TINY = 1e-290  # fitted numbers below are zero: slopes between their ranks would overflow
+_VECTORS = 1000  # that decide about the effective number of dimensions
 _KNOTS = 1000  # numbers whose ranks are stored; ranks between them are interpolated
 
 
@@ -205,6 +206,55 @@ class Scores:
         filled = np.where(cells.missing, self.median, np.clip(numbers, -_LARGEST, _LARGEST))
         standard = (filled - self.mean) / self.deviation
         return standard, np.interp(filled, self.knots, self.ranks) if len(self.knots) else standard
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False)
+class VectorScores:
+    """Scores of vectors: offsets from the mean vector in one unit, which keeps their distances.
+
+    The variances of all entries add up to the effective number of dimensions, the participation
+    ratio (Σλ)² / Σλ² of the eigenvalues λ of the covariance. A vector thus weighs as much as that
+    many columns of numbers.
+
+    Attributes
+    ----------
+    name : str or int
+    mean : (d,) array
+        Mean of the fitted vectors; missing ones count as the mean.
+    unit : float
+        Infinite if all vectors are equal.
+    """
+
+    name: Name
+    mean: Annotated[FloatArray, "d"]
+    unit: float
+
+    @classmethod
+    def fit(cls, cells: Cells, name: Name) -> VectorScores:
+        """Fit to a column of vectors, at least one of which is present."""
+        vectors = cells.numbers[~cells.missing].astype(np.float64)
+        exponent = int(np.frexp(np.abs(vectors).max())[1])  # squares do not overflow
+        mean = np.ldexp(vectors, -exponent).mean(axis=0)
+        offsets = np.ldexp(vectors, -exponent) - mean
+        total = float((offsets**2).sum(axis=1).mean())
+        if total <= (_CONSTANT * (1 + np.abs(mean).max())) ** 2:
+            return cls(name, np.ldexp(mean, exponent), math.inf)
+        sample = offsets[:: -(-len(offsets) // _VECTORS)]
+        small = sample if len(sample) < sample.shape[1] else sample.T
+        squares = float((sample**2).sum()) ** 2 / float(((small @ small.T) ** 2).sum())
+        return cls(name, np.ldexp(mean, exponent), math.ldexp(math.sqrt(total / squares), exponent))
+
+    def read(self, cells: Cells) -> FloatArray:
+        """Return the scores of cells, shape (n, d)."""
+        if cells.missing.all():
+            return np.zeros((len(cells), len(self.mean)))
+        if cells.kind != "vector" or cells.numbers.shape[1] != len(self.mean):
+            got = f"{cells.numbers.shape[1]} numbers" if cells.kind == "vector" else cells.kind
+            raise invalid(f"column {self.name!r}", f"vectors of {len(self.mean)} numbers", got)
+        offsets = np.where(cells.missing[:, None], 0.0, cells.numbers - self.mean)
+        return np.asarray(offsets / self.unit, np.float64)
 
 
 def is_few_integers(cells: Cells, most: int) -> bool:

@@ -135,7 +135,7 @@ class TableEncoder:
         choice(binning, "binning", ("quantile", "uniform"))
         choice(missing, "missing", ("ignore", "edge", "drop-column"))
         positive_int(min_count, "min_count")
-        table = Table.read(frame)
+        table = Table.read(frame).expanded()
         if 0 in table.shape:
             raise invalid("frame", "at least one row and one column", f"shape {table.shape}")
         names = table.names
@@ -199,7 +199,10 @@ class TableEncoder:
 
     def match(self, frame: Any, argument: str = "frame") -> Table:
         """Read the columns in use of a table, with their names at fitting."""
-        return Table.read(frame, argument).matched(self.names, self.used, argument)
+        table = Table.read(frame, argument)
+        if not {*self.used} <= {*table.names}:  # the fitted table was expanded, or has no names
+            table = table.expanded()
+        return table.matched(self.names, self.used, argument)
 
     @cached_property
     def used(self) -> tuple[Name, ...]:

@@ -19,7 +19,7 @@ of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn.tables.cells import Name
-from lowrankgcn.tables.columns import Encoding, FloatArray, Scores
+from lowrankgcn.tables.columns import Encoding, FloatArray, Scores, VectorScores
 from lowrankgcn.tables.encoder import TableEncoder
 from lowrankgcn.tables.table import Table
 
@@ -59,10 +59,13 @@ class FittedTable:
         Hyperedges of the columns: bins of numbers, their missing cells, and values.
     scores : tuple of Scores
         Of the numeric columns.
+    vectors : tuple of VectorScores
+        Of the columns of vectors, which have no hyperedges.
     """
 
     encoder: TableEncoder
     scores: tuple[Scores, ...]
+    vectors: tuple[VectorScores, ...] = ()
 
     @classmethod
     def fit(cls, frame: Any) -> FittedTable:
@@ -70,24 +73,48 @@ class FittedTable:
         table = Table.read(frame, "X")
         scores: list[Scores] = []
         encodings: list[Encoding] = []
+        vectors: list[VectorScores] = []
         for name, cells in table.items():
             if cells.kind == "category":
                 column = Encoding.fit(cells, name, min_count=2, missing=True, most=_MOST_VALUES)
                 if column.values and column.shares[0] < 1:  # a value of one row says nothing
                     encodings.append(column)
                 continue
-            if cells.missing.all() or math.isinf((score := Scores.fit(cells, name)).deviation):
+            if cells.missing.all():
                 continue
-            scores.append(score)
-            encodings += [Encoding.fit(cells, name, number, min_count=2) for number in _BINS]
+            if cells.kind == "vector":
+                if math.isinf((vector := VectorScores.fit(cells, name)).unit):
+                    continue
+                vectors.append(vector)
+            elif math.isinf((score := Scores.fit(cells, name)).deviation):
+                continue
+            else:
+                scores.append(score)
+                encodings += [Encoding.fit(cells, name, number, min_count=2) for number in _BINS]
             if cells.missing.sum() >= 2:
                 share = float(cells.missing.mean())
                 encodings.append(Encoding(name, (None,), (share,), cells.unit, limits=()))
         encoder = TableEncoder(table.names, tuple(encodings))
-        return cls(encoder, _as_coordinates(tuple(scores), len(encoder.used)))
+        n_columns = len(encoder.used) + len(vectors)
+        return cls(encoder, _as_coordinates(tuple(scores), n_columns), tuple(vectors))
+
+    def match(self, frame: Any) -> Table:
+        """Read the columns in use of a table, with their names at fitting."""
+        return Table.read(frame, "X").matched(self.encoder.names, self.used, "X")
 
     def read(self, frame: Any) -> dict[str, NDArray[Any]]:
         """Compute features and hyperedges of rows.
+
+        Returns
+        -------
+        dict
+            ``standard`` and ``ranks`` of :meth:`expanded`, ``codes`` of :meth:`cells`.
+        """
+        cells = self.cells(frame)
+        return {**self.expanded(cells), "codes": cells["codes"]}
+
+    def cells(self, frame: Any) -> dict[str, NDArray[Any]]:
+        """Read rows as what all features follow from.
 
         Parameters
         ----------
@@ -97,29 +124,80 @@ class FittedTable:
         Returns
         -------
         dict
-            ``standard``, shape (q, d): standard scores of the numbers, and centred indicators.
-            ``ranks``, shape (q, d): the same with standardised ranks in place of the scores.
             ``codes``, shape (q, p): hyperedges of the cells, see :class:`TableEncoder`.
+            ``numbers`` and ``number_ranks``, shape (q, s): standard scores and standardised ranks
+            of the numeric columns, both followed by the scores of vectors.
 
         Raises
         ------
         ValueError
             If a column is missing, infinite, or of another kind than at fitting.
         """
-        table = self.encoder.match(frame, "X")
-        codes = self.encoder.transform(table)
-        standard = np.empty((table.n_rows, len(self.owners)))
-        ranks = np.empty_like(standard)
-        for j, (column, at) in enumerate(zip(self._features, self._offsets, strict=False)):
-            if isinstance(column, Scores):
-                score, rank = column.read(table[column.name])
-                standard[:, at] = np.clip(score, -_FARTHEST, _FARTHEST)
-                ranks[:, at] = rank if len(column.knots) else standard[:, at]
-            elif column is not None:
-                ids = np.arange(*self.encoder.offsets[j : j + 2])
-                indicators = (codes[:, [j]] == ids) - np.array(column.shares)
-                standard[:, at : at + len(ids)] = ranks[:, at : at + len(ids)] = indicators
-        return {"standard": standard, "ranks": ranks, "codes": codes}
+        table = self.match(frame)
+        # Columns are written and read whole.
+        numbers = np.empty((len(self.number_places), table.n_rows))
+        ranks = np.empty_like(numbers)
+        for k, column in enumerate(self.scores):
+            score, rank = column.read(table[column.name])
+            np.clip(score, -_FARTHEST, _FARTHEST, out=numbers[k])
+            ranks[k] = rank if len(column.knots) else numbers[k]
+        at = len(self.scores)
+        for vector in self.vectors:
+            entries = slice(at, at + len(vector.mean))
+            offsets = vector.read(table[vector.name]).T
+            ranks[entries] = np.clip(offsets, -_FARTHEST, _FARTHEST, out=numbers[entries])
+            at = entries.stop
+        return {
+            "codes": self.encoder.transform(table),
+            "numbers": numbers.T,
+            "number_ranks": ranks.T,
+        }
+
+    def expanded(self, cells: Mapping[str, NDArray[Any]]) -> dict[str, FloatArray]:
+        """Return the features of rows by :meth:`cells`.
+
+        Returns
+        -------
+        dict
+            ``standard``, shape (q, d): standard scores of the numbers, and centred indicators.
+            ``ranks``, shape (q, d): the same with standardised ranks in place of the scores.
+        """
+        codes = cells["codes"]
+        standard = np.empty((len(codes), len(self.owners)))
+        for j, at, shares in self.indicators:
+            ids = np.arange(*self.encoder.offsets[j : j + 2])
+            standard[:, at : at + len(ids)] = (codes[:, [j]] == ids) - shares
+        ranks = standard.copy()
+        standard[:, self.number_places] = cells["numbers"]
+        ranks[:, self.number_places] = cells["number_ranks"]
+        return {"standard": standard, "ranks": ranks}
+
+    def value_places(self, codes: NDArray[Any]) -> NDArray[np.intp]:
+        """Return the position of each cell's value in its column, their number for none, (q, p)."""
+        offsets = np.array(self.encoder.offsets, np.intp)
+        places: NDArray[np.intp] = codes.astype(np.intp, order="F")
+        places -= offsets[:-1]
+        return np.minimum(places, np.diff(offsets), out=places)
+
+    @cached_property
+    def number_places(self) -> NDArray[np.intp]:
+        """Position among the features of every number, shape (s,)."""
+        at = {
+            c.name: k
+            for c, k in zip(self._features, self._offsets, strict=False)
+            if isinstance(c, Scores)
+        }
+        places = np.array([at[column.name] for column in self.scores], np.intp)
+        return np.append(places, np.arange(self._offsets[-1], len(self.owners)))
+
+    @cached_property
+    def indicators(self) -> list[tuple[int, int, FloatArray]]:
+        """Columns of codes with indicators: column, its first feature, and shares of its values."""
+        return [
+            (j, at, np.array(column.shares))
+            for j, (column, at) in enumerate(zip(self._features, self._offsets, strict=False))
+            if isinstance(column, Encoding)
+        ]
 
     @cached_property
     def _features(self) -> list[Scores | Encoding | None]:
@@ -130,14 +208,15 @@ class FittedTable:
 
     @cached_property
     def _offsets(self) -> list[int]:
-        """First feature of every column of codes, followed by the number of features."""
+        """First feature of every column of codes, followed by the first one of vectors."""
         widths = [len(c.values) if isinstance(c, Encoding) else bool(c) for c in self._features]
         return [0, *accumulate(widths)]
 
-    @property
+    @cached_property
     def used(self) -> tuple[Name, ...]:
         """Names of the columns in use."""
-        return self.encoder.used
+        used = {*self.encoder.used, *(vector.name for vector in self.vectors)}
+        return tuple(name for name in self.encoder.names if name in used)
 
     @cached_property
     def code_owners(self) -> NDArray[np.intp]:
@@ -148,13 +227,16 @@ class FittedTable:
     @cached_property
     def owners(self) -> NDArray[np.intp]:
         """Position in `used` of every feature, shape (d,)."""
-        return np.repeat(self.code_owners, np.diff(self._offsets))
+        vectors = [self.used.index(vector.name) for vector in self.vectors]
+        owners = np.append(self.code_owners, vectors).astype(np.intp)
+        lengths = [len(vector.mean) for vector in self.vectors]
+        return np.repeat(owners, [*np.diff(self._offsets), *lengths])
 
     @property
     def continuous_share(self) -> float:
-        """Share of the columns in use that are numbers with more than ten different values."""
+        """Share of the columns in use that are vectors or numbers of more than ten values."""
         few = sum(0 < len(column.knots) <= _FEW_VALUES for column in self.scores)
-        return (len(self.scores) - few) / max(1, len(self.used))
+        return (len(self.scores) + len(self.vectors) - few) / max(1, len(self.used))
 
     @cached_property
     def common_unit(self) -> FloatArray | None:
@@ -173,8 +255,7 @@ class FittedTable:
         if not by_range and np.quantile(spread, 0.9) > _COMMON_UNIT * np.median(spread):
             return None
         factors = np.ones(len(self.owners))
-        places = [k for k, c in enumerate(self._features) if isinstance(c, Scores)]
-        factors[np.take(self._offsets, places)] = spread / spread.mean()
+        factors[self.number_places[: len(numeric)]] = spread / spread.mean()
         return factors
 
 

@@ -120,6 +120,11 @@ class Table:
         empty = None if self._empty is None else self._empty[rows]
         return Table(columns, n_rows, self.named, empty)
 
+    def with_column(self, name: Name, cells: Cells) -> Table:
+        """Return the table with another column."""
+        columns: dict[Name, Any] = {one: partial(self.__getitem__, one) for one in self.names}
+        return Table({**columns, name: cells}, self.n_rows, self.named)
+
     @property
     def empty_rows(self) -> NDArray[np.bool_]:
         """Whether the rows have no cell that is present, shape (n,)."""
@@ -144,16 +149,32 @@ class Table:
         columns = {name: partial(self.__getitem__, column_of[name]) for name in used}
         return Table(columns, self.n_rows, empty=self._empty)
 
+    def expanded(self) -> Table:
+        """Return the table with a column of numbers, such as "image[3]", for entries of vectors."""
+        if all(cells.kind != "vector" for _, cells in self.items()):
+            return self
+        columns: dict[Name, Cells] = {}
+        for name, cells in self.items():
+            if cells.kind == "vector":
+                entries = enumerate(cells.numbers.T)
+                columns |= {f"{name}[{k}]": Cells(cells.missing, entry) for k, entry in entries}
+            else:
+                columns[name] = cells
+        return Table(columns, self.n_rows, self.named, self._empty)
+
     def as_matrix(self) -> NDArray[np.float64]:
         """Return the numbers of all columns, NaN where missing, shape (n, p).
+
+        Entries of vectors are columns.
 
         Raises
         ------
         ValueError
             If a column holds texts or dates.
         """
-        matrix = np.empty(self.shape)
-        for j, (name, cells) in enumerate(self.items()):
+        table = self.expanded()
+        matrix = np.empty(table.shape)
+        for j, (name, cells) in enumerate(table.items()):
             matrix[:, j] = cells.as_floats(name)
         return matrix
 

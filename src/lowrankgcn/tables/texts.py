@@ -19,6 +19,7 @@ True
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -139,6 +140,8 @@ class TextColumn:
         pandas' type category hold categories. Numbers may have thousands separators, and a percent
         sign or the sign of one currency, which are ignored. Durations are numbers.
         """
+        if self.cells.kind == "vector" or self._vectors is not None:
+            return "vector"
         if self.cells.kind != "category":
             return "date" if self.cells.unit == "datetime" else "number"
         if self.cells.ordered or self._texts.null_count == len(self._texts):
@@ -151,6 +154,8 @@ class TextColumn:
     @cached_property
     def typed(self) -> Cells:
         """The cells as numbers or dates if they are, else as spelled."""
+        if self.kind == "vector":
+            return self.as_vectors()
         if self.kind == "category":
             return self.cells
         return self.as_numbers() if self.kind == "number" else self.as_dates()
@@ -233,6 +238,40 @@ class TextColumn:
         expected = "dates" if order is None else f"dates with the {order}"
         times = column.dates.times.cast(pa.int64())
         return replace(self._at_codes(times, expected, column.parsed("date")[2]), unit="datetime")
+
+    def as_vectors(self) -> Cells:
+        """Return the cells as vectors.
+
+        Raises
+        ------
+        ValueError
+            If the cells are not vectors.
+        """
+        if self.cells.kind == "vector" or self.cells.missing.all():
+            return self.cells
+        if self._vectors is None:
+            got = self.cells.values[0] if self.cells.values else self.cells.kind
+            raise ValueError(f"expected vectors, got {got!r}")
+        vectors = Cells.read(self._vectors, "")
+        codes = np.where(self.cells.missing, -1, self.cells.codes)
+        return replace(
+            vectors, missing=np.append(vectors.missing, True)[codes], numbers=vectors.numbers[codes]
+        )
+
+    @cached_property
+    def _vectors(self) -> Any:
+        """Distinct texts as Arrow lists of numbers, if they are lists such as "[1, 0.5]"."""
+        texts = self._texts
+        if not len(texts) or texts.null_count == len(texts):
+            return None
+        lists = pc.match_substring_regex(texts, r"^\[[0-9eE+., \t-]+\]$")
+        if not lists.drop_null()[0].as_py() or not pc.all(lists).as_py():
+            return None
+        try:
+            rows = [None if text is None else json.loads(text) for text in texts.to_pylist()]
+        except ValueError:
+            return None
+        return pa.array(rows, pa.list_(pa.float64()))
 
     def as_categories(self) -> Cells:
         """Return the cells as categories, sorted by their text if they have no order.

@@ -26,6 +26,12 @@ CONSTANT = 10.0  # prior variance of the constant
 # --- the process ------------------------------------------------------------------------------
 
 
+def exact_scores(process: Any, views: Any) -> Array:
+    """Return k(x, ·) α for rows with these views, by the kernel of the process."""
+    scores: Array = process.kernel(process.represent(views), process.labelled) @ process.alpha
+    return scores
+
+
 def softmax(scores: Sequence[float]) -> Array:
     """Return exp(s_c) / Σ exp(s)."""
     odds = np.array([math.exp(score - max(scores)) for score in scores])

@@ -21,6 +21,17 @@ export function refill(box, ...children) {
   if (focused >= 0) box.querySelectorAll("button")[focused]?.focus({ preventScroll: true });
 }
 
+/** Return a button that shows further items, null if there are none. */
+export function more(items, open, what) {
+  if (!items.length) return null;
+  const button = make("button", { type: "button", className: "quiet" }, `${whole(items.length)} ${what}`);
+  button.addEventListener("click", () => {
+    open();
+    button.remove();
+  });
+  return button;
+}
+
 const SHOWN = 240;
 
 /** Show foreign text: isolated from the text around it, shortened to `length` characters. */

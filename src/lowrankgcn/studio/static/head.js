@@ -171,7 +171,7 @@ export function connectHead() {
     write(what);
   });
   document.addEventListener("click", event => {
-    if (!$("write").contains(event.target)) $("write").open = false;
+    for (const menu of document.querySelectorAll(".menu[open]")) if (!menu.contains(event.target)) menu.open = false;
   });
   store.on("table", () => {
     const { name, target } = store.table;

@@ -44,7 +44,7 @@ function clear() {
 
 export function connectKeys() {
   document.addEventListener("keydown", event => {
-    const typing = event.target.matches("input");
+    const typing = event.target.matches("input:not([type=checkbox])");
     if (typing && event.key === "Escape") {
       event.target.blur();
       return clear();

@@ -1,14 +1,19 @@
 // Mouse and fingers on the map: drag moves it (or turns a cloud in space), wheel and pinch zoom, a click selects.
 
-import { $, make, percent, shorten } from "./dom.js";
+import { cellsOf, load } from "./contents.js";
+import { $, foreign, make, percent, shorten } from "./dom.js";
 import { draw, fit, moved, nearest, overlay, panel, view, within, zoom } from "./map.js";
+import { pictures } from "./picture.js";
 import { store } from "./store.js";
 
 const REACH = 14; // pixels around the pointer
 const CLICK = 5; // pixels that a click may move
+const PICTURE = 140; // pixels of the longest side in the hint under the pointer
+const QUIET = 80; // milliseconds until its row is asked for
 const TURN = 0.008; // angle per pixel
 const pointers = new Map(); // fingers, or the mouse while its button is down
 let encircling = false;
+let asking = 0;
 
 /** Switch the lasso on or off. */
 export function encircle(on = !encircling) {
@@ -93,9 +98,29 @@ function hover(row, x, y) {
   if (row === null) return;
   const name = store.className(store.codes[row]);
   const sure = store.labelled[row] ? "labelled" : percent(store.certainty[row] / 255);
-  tip.replaceChildren(`Row ${row + 1}`, ...(name === null ? [] : [" · ", make("bdi", {}, shorten(name, 40)), `, ${sure}`]));
+  const cells = cellsOf(row);
+  if (!cells && !asking) asking = setTimeout(() => ask(x, y), QUIET);
+  const line = make("div", {}, `Row ${row + 1}`, ...(name === null ? [] : [" · ", make("bdi", {}, shorten(name, 40)), `, ${sure}`]));
+  if (tip.dataset.row !== String(row) || Boolean(cells) !== tip.classList.contains("complete")) {
+    tip.replaceChildren(line, ...(cells ? [make("div", { className: "brief" }, ...pictures(row, cells, PICTURE).slice(0, 1), ...title(cells))] : []));
+    tip.dataset.row = row;
+    tip.classList.toggle("complete", Boolean(cells));
+  } else tip.firstChild.replaceWith(line);
   tip.style.left = `${Math.min(x + 14, view.camera.width - tip.offsetWidth - 6)}px`;
   tip.style.top = `${Math.min(y + 14, view.camera.height - tip.offsetHeight - 6)}px`;
+}
+
+/** Ask for the cells of the row under the pointer, if the pointer rests. */
+async function ask(x, y) {
+  const row = view.hovered;
+  await (row === null ? null : load(row).catch(() => null)); // without them, only the number is shown
+  asking = 0;
+  if (row !== null && view.hovered !== null) hover(view.hovered, x, y);
+}
+
+function title(cells) {
+  const place = store.table.title;
+  return place === null || cells[place][1] === null ? [] : [foreign(cells[place][1], 90)];
 }
 
 export function connectPointer() {

@@ -1,16 +1,14 @@
-// The selected row: its cells, how probable each class is, why, and which labelled rows are near.
+// The selected row: its content first, then what the predictions say about it.
 
 import { Unreachable, get } from "./api.js";
 import { cellsOf, load } from "./contents.js";
 import { $, foreign, make, percent, refill, shorten, whole } from "./dom.js";
-import { colourNumber, sign } from "./looks.js";
+import { bar, evidence, section } from "./evidence.js";
+import { fields } from "./fields.js";
 import { NONE, store } from "./store.js";
 import { label } from "./sync.js";
 
-const CLASSES = 6; // bars shown at first
 const QUIET = 200; // milliseconds
-const COLUMNS = 16; // cells shown at first
-const LETTERS = 160; // of a cell shown at first
 const panel = $("row");
 let asked = 0;
 let unfolded = {}; // the cells that are shown, and their element
@@ -50,8 +48,8 @@ function paint() {
   else delete panel.dataset.row;
   const parts = several ? (store.selection.length ? many() : nothing()) : [];
   const random = row !== null && !store.labelled[row] && store.state.random?.includes(row);
-  if (row !== null) parts.push(title(row), random ? make("p", { className: "hint" }, "A random row, to measure the accuracy.") : null, pairs ? cells(current) : make("p", { className: "hint" }, "Loading …"));
-  if (pairs) parts.push(probabilities(current), reasons(current), neighbours(current));
+  if (row !== null) parts.push(title(row), random ? make("p", { className: "hint" }, "A random row, to measure the accuracy.") : null, pairs ? content(pairs) : make("p", { className: "hint" }, "Loading …"));
+  if (pairs) parts.push(evidence(current));
   refill(panel, ...parts.filter(Boolean));
 }
 
@@ -84,10 +82,6 @@ function heading(text) {
   return make("div", { className: "title" }, make("h2", {}, text));
 }
 
-function section(name, ...children) {
-  return make("section", { "aria-label": name }, make("h3", {}, name), ...children);
-}
-
 function title(row) {
   const box = heading(`Row ${whole(row + 1)}`);
   if (store.labelled[row]) {
@@ -98,71 +92,10 @@ function title(row) {
   return box;
 }
 
-function bar(code, name, share, text) {
-  const track = make("span", { className: `track back-${colourNumber(code)}`, "aria-hidden": "true" });
-  track.style.setProperty("--share", share);
-  return make("li", {}, sign(code), foreign(name, 60), track, make("span", { className: "number" }, text));
-}
-
-function probabilities({ probabilities: shares }) {
-  if (!shares?.length) return null;
-  const bars = shares.map(([name, share]) => bar(store.codeOf(name), name, share, percent(share, share > 0.9995 || share < 0.0005 ? 0 : 1)));
-  const list = make("ul", { className: "bars" }, ...bars.slice(0, CLASSES));
-  return section("Class probabilities", list, rest(bars.slice(CLASSES), () => list.append(...bars.slice(CLASSES)), "more classes"));
-}
-
-function rest(items, open, what) {
-  if (!items.length) return null;
-  const button = make("button", { type: "button", className: "quiet" }, `${whole(items.length)} ${what}`);
-  button.addEventListener("click", () => {
-    open();
-    button.remove();
-  });
-  return button;
-}
-
-function reasons({ reasons: list, against, probabilities: shares }) {
-  if (!list?.length) return null;
-  const most = Math.max(...list.map(({ amount }) => Math.abs(amount)), 1e-12);
-  const items = list.map(({ name, value, amount }) => {
-    const track = make("span", { className: `reason ${amount >= 0 ? "for" : "against"}`, "aria-hidden": "true" });
-    track.style.setProperty("--share", Math.abs(amount) / most);
-    const text = make("span", { className: "what" }, foreign(name, 60), value === null || value === undefined || value === "" ? null : " = ", value === null || value === undefined || value === "" ? null : foreign(String(value), 60));
-    const side = make("span", { className: "number" }, `${amount >= 0 ? "+" : "−"}${Math.abs(amount).toPrecision(2)}`);
-    side.title = amount >= 0 ? "supports the class" : "speaks against the class";
-    return make("li", {}, text, track, side);
-  });
-  const question = make("p", { className: "hint" }, "for ", foreign(shares?.[0]?.[0] ?? "the class", 60), ...(against ? [", against ", foreign(against, 60)] : []));
-  return section("Strongest reasons", question, make("ul", { className: "reasons" }, ...items));
-}
-
-function neighbours({ neighbours: list }) {
-  if (!list?.length) return null;
-  const items = list.map(({ row, label: given, similarity }) => {
-    const button = make("button", { type: "button" }, `Row ${whole(row + 1)}`);
-    button.addEventListener("click", () => store.select([row]));
-    return make("li", {}, sign(store.codeOf(given)), button, foreign(given, 60), make("span", { className: "number", title: "similarity" }, similarity < 0.005 ? "< 0.01" : similarity.toFixed(2)));
-  });
-  return section("Nearest labelled rows", make("ul", { className: "near" }, ...items));
-}
-
 /** Show cells; what a user has unfolded stays so while probabilities and reasons arrive. */
-function cells({ cells: pairs }) {
-  if (unfolded.pairs === pairs) return unfolded.node;
-  const lines = pairs.map(([column, text]) => make("div", {}, make("dt", {}, foreign(column, 80)), value(text)));
-  const list = make("dl", { className: "cells" }, ...lines.slice(0, COLUMNS));
-  const node = section("Cells", list, rest(lines.slice(COLUMNS), () => list.append(...lines.slice(COLUMNS)), "more columns"));
-  unfolded = { pairs, node };
-  return node;
-}
-
-function value(text) {
-  const box = make("dd", {}, foreign(text, LETTERS));
-  if (text === null || text.length <= LETTERS) return box;
-  const button = make("button", { type: "button", className: "quiet" }, `all ${whole(text.length)} characters`);
-  button.addEventListener("click", () => box.replaceChildren(make("div", { className: "long", dir: "auto", tabIndex: 0 }, text)));
-  box.append(" ", button);
-  return box;
+function content(pairs) {
+  if (unfolded.pairs !== pairs || unfolded.row !== current.row) unfolded = { row: current.row, pairs, node: fields(current.row, pairs) };
+  return unfolded.node;
 }
 
 /** Say the row in focus to screen readers. */

@@ -1,20 +1,21 @@
 // The table of all rows. Only rows and columns in the window are in the document; the server sorts and searches.
 
 import { binary, get } from "./api.js";
-import { keep } from "./contents.js";
+import { columnsBetween, edge, openColumns, spaced, widthOf } from "./columns.js";
+import { cellsOf, keep } from "./contents.js";
 import { $, foreign, make, percent, shorten, whole } from "./dom.js";
 import { sign } from "./looks.js";
 import { say } from "./message.js";
+import { drawn, pictured, sent } from "./picture.js";
 import { NONE, store } from "./store.js";
 
-const HEIGHT = 28; // pixels of a row, as in style.css
-const WIDTH = 132; // pixels of a column, as in style.css
+const [LOW, HIGH] = [28, 48]; // pixels of a row with one line, and with two lines of text; as in style.css
 const PAGE = 100; // rows per request
 const TALLEST = 8_000_000; // pixels: browsers do not lay out much taller elements
 const FIXED = [
-  { name: "row", sort: "row" },
-  { name: "class", sort: "prediction" },
-  { name: "certainty", sort: "uncertainty" },
+  { name: () => "row", sort: "row" },
+  { name: () => store.table.target, sort: "prediction" },
+  { name: () => "certainty", sort: "uncertainty", reversed: true }, // the most uncertain first: certainty ascends
 ];
 
 const grid = $("grid");
@@ -24,6 +25,7 @@ let pages = new Map(); // page → its rows, or null while they are on their way
 let stale = new Map(); // the pages before the last change: shown until the new ones arrive
 let total = 0;
 let generation = 0;
+let height = LOW; // pixels of a row
 let anchor = null; // where a selection with Shift begins
 
 // ---------------------------------------------------------------- rows from the server
@@ -71,33 +73,30 @@ function found() {
 
 // ---------------------------------------------------------------- what is in the window
 
-const content = () => Math.max(1, grid.clientHeight - HEIGHT); // pixels below the head
-const tall = () => Math.min(TALLEST, total * HEIGHT);
+const content = () => Math.max(1, grid.clientHeight - LOW); // pixels below the head
+const tall = () => Math.min(TALLEST, total * height);
 
 /** Index of the first visible row; beyond TALLEST the scroll bar is a share of all rows. */
 function first() {
-  if (tall() === total * HEIGHT) return Math.floor(grid.scrollTop / HEIGHT);
+  if (tall() === total * height) return Math.floor(grid.scrollTop / height);
   const share = grid.scrollTop / Math.max(1, tall() - content());
-  return Math.round(share * Math.max(0, total - Math.floor(content() / HEIGHT)));
+  return Math.round(share * Math.max(0, total - Math.floor(content() / height)));
 }
 
 function scrollTo(index) {
-  const visible = Math.max(1, Math.floor(content() / HEIGHT));
+  const visible = Math.max(1, Math.floor(content() / height));
   const top = first();
   let wanted = top;
   if (index < top) wanted = index;
   if (index >= top + visible) wanted = index - visible + 1;
   if (wanted === top) return;
-  const exact = tall() === total * HEIGHT;
-  grid.scrollTop = exact ? wanted * HEIGHT : (wanted / Math.max(1, total - visible)) * (tall() - content());
+  const exact = tall() === total * height;
+  grid.scrollTop = exact ? wanted * height : (wanted / Math.max(1, total - visible)) * (tall() - content());
 }
 
 function columnsInWindow() {
-  const count = store.table.columns.length;
   const fixed = $("head").firstElementChild?.offsetWidth ?? 0;
-  const start = Math.max(0, Math.floor(grid.scrollLeft / WIDTH));
-  const end = Math.min(count, Math.ceil((grid.scrollLeft + grid.clientWidth - fixed) / WIDTH) + 1);
-  return { start, end };
+  return columnsBetween(grid.scrollLeft, grid.scrollLeft + Math.max(1, grid.clientWidth - fixed));
 }
 
 function render() {
@@ -106,10 +105,10 @@ function render() {
   const columns = columnsInWindow();
   header(columns);
   const top = first();
-  const shown = Math.min(total - top, Math.ceil(content() / HEIGHT) + 1);
+  const shown = Math.min(total - top, Math.ceil(content() / height) + 1);
   body.style.height = `${tall()}px`;
-  const offset = tall() === total * HEIGHT ? top * HEIGHT : grid.scrollTop;
-  const lines = Array.from({ length: Math.max(0, shown) }, (_, i) => line(top + i, offset + i * HEIGHT, columns));
+  const offset = tall() === total * height ? top * height : grid.scrollTop;
+  const lines = Array.from({ length: Math.max(0, shown) }, (_, i) => line(top + i, offset + i * height, columns));
   body.replaceChildren(...lines);
   grid.setAttribute("aria-rowcount", total + 1);
   grid.setAttribute("aria-colcount", FIXED.length + store.table.columns.length);
@@ -118,20 +117,26 @@ function render() {
   else grid.removeAttribute("aria-activedescendant");
 }
 
-function header({ start, end }) {
-  const cell = (name, sort, index) => {
-    const sorted = order.sort === sort;
+function header(columns) {
+  const cell = (name, sort, index, reversed, ...more) => {
+    const descending = Boolean(order.descending) !== Boolean(reversed);
+    const direction = order.sort !== sort ? "none" : descending ? "descending" : "ascending";
     const button = make("button", { type: "button", tabIndex: -1, title: name.slice(0, 200) }, make("bdi", { dir: "auto" }, shorten(name, 60)));
     button.addEventListener("click", () => sortBy(sort));
-    const direction = sorted ? (order.descending ? "descending" : "ascending") : "none";
-    return make("div", { role: "columnheader", className: "cell", "aria-sort": direction, "aria-colindex": index + 1 }, button);
+    return make("div", { role: "columnheader", className: "cell", "aria-sort": direction, "aria-colindex": index + 1 }, button, ...more);
   };
-  const fixed = make("div", { className: "fixed", role: "none" }, ...FIXED.map(({ name, sort }, i) => cell(name, sort, i)));
-  const others = store.table.columns.slice(start, end).map(({ name }, i) => cell(name, `column:${name}`, FIXED.length + start + i));
-  $("head").replaceChildren(fixed, ...line.spaced(start, end, others));
+  const fixed = make("div", { className: "fixed", role: "none" }, ...FIXED.map(({ name, sort, reversed }, i) => cell(name(), sort, i, reversed)));
+  const others = columns.map(i => {
+    const { name } = store.table.columns[i];
+    const head = cell(name, `column:${name}`, FIXED.length + i, false, edge(i));
+    head.style.width = `${widthOf(i)}px`;
+    head.dataset.column = i;
+    return head;
+  });
+  $("head").replaceChildren(fixed, ...spaced(columns, others));
 }
 
-function line(index, top, { start, end }) {
+function line(index, top, columns) {
   const data = entry(index);
   const element = make("div", { role: "row", className: "line", id: `line-${index}`, "aria-rowindex": index + 2 });
   element.style.transform = `translateY(${top}px)`;
@@ -156,25 +161,28 @@ function line(index, top, { start, end }) {
     make(
       "div",
       { className: "fixed", role: "none" },
-      cell(0, whole(row + 1)),
+      cell(0, ...thumbnail(row), whole(row + 1)),
       cell(1, ...(name === null ? [make("span", { className: "none" }, "–")] : [sign(code), foreign(name, 60)])),
       cell(2, bar, store.labelled[row] ? "label" : code === NONE ? "" : percent(share)),
     ),
   );
-  const cells = data.cells.slice(start, end).map((text, i) => cell(FIXED.length + start + i, foreign(text, 80)));
-  element.append(...line.spaced(start, end, cells));
+  const cells = columns.map(i => {
+    const { show } = store.table.columns[i];
+    const seen = show === "image" && data.cells[i] !== null;
+    const box = cell(FIXED.length + i, seen ? sent(row, i, HIGH - 8) : foreign(data.cells[i], 240));
+    box.classList.add(`is-${show}`);
+    box.style.width = `${widthOf(i)}px`;
+    return box;
+  });
+  element.append(...spaced(columns, cells));
   return element;
 }
 
-/** Put empty space before and after the columns in the window. */
-line.spaced = (start, end, cells) => {
-  const space = count => {
-    const element = make("div", { className: "space", role: "none" });
-    element.style.width = `${count * WIDTH}px`;
-    return element;
-  };
-  return [space(start), ...cells, space(store.table.columns.length - end)];
-};
+/** Draw a row whose pixels are columns. */
+function thumbnail(row) {
+  const cells = store.table.pixels && cellsOf(row);
+  return cells ? [drawn(cells, HIGH - 10)] : [];
+}
 
 let known = { list: null, set: new Set() };
 function selectedRows() {
@@ -244,7 +252,7 @@ export async function moveBy(step, extend = false) {
 }
 
 /** Rows that fit into the window. */
-export const windowRows = () => Math.max(1, Math.floor(content() / HEIGHT) - 1);
+export const windowRows = () => Math.max(1, Math.floor(content() / height) - 1);
 
 async function choose(row, index, extend) {
   if (!extend || anchor === null) {
@@ -290,6 +298,13 @@ export function connectTable() {
     // Classes and certainties come with the predictions: only an order by them is out of date.
     if (FIXED.some(({ sort }) => sort === order.sort && sort !== "row")) renew();
     else render();
+  });
+  store.on("table", () => {
+    const two = pictured() || store.table.columns.some(({ show }) => show === "text");
+    height = two ? HIGH : LOW;
+    grid.classList.toggle("two", two);
+    grid.classList.toggle("drawn", Boolean(store.table.pixels));
+    openColumns(render);
   });
   store.on("table predictions", render);
   store.on("selection", () => {

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 import lowrankgcn as lg
 from lowrankgcn.files import choose_columns
-from lowrankgcn.tables import Cells, words
+from lowrankgcn.tables import Cells, text_vectors
+from lowrankgcn.tables.text_vectors import TextVectors, is_free_text
 from lowrankgcn.tables.texts import TextColumn
-from lowrankgcn.tables.words import find_words, is_free_text, word_columns
 
 NOUNS = "film plot actor scene music story camera ending script role".split()
 GOOD = "great lovely fine superb brilliant charming".split()
@@ -62,42 +62,62 @@ class TestDetection:
             assert not is_text(cells(*values)), values
 
 
-class TestWords:
-    def test_frequent_words_first(self) -> None:
-        texts = ("bb cc xx", "BB! dd xx", "(bb) cc xx", "dd ee xx", "ff xx", "hh xx", "i i x")
-        assert find_words(cells(*texts)) == ("bb", "cc", "dd")  # not "xx", in most rows, nor "ee"
+def cosines(*texts: Any, fitted: Any = None) -> np.ndarray:
+    """Return cosines of the vectors of texts."""
+    column = cells(*texts)
+    vectors = (fitted or TextVectors.fit(column)).read(column).numbers
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors @ vectors.T / np.maximum(norms @ norms.T, 1e-30)
 
-    def test_limits(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        vocabulary = ["".join(letters) for letters in itertools.product("abcdefgh", repeat=3)]
-        texts = [f"{word} one{k} two{k}" for k, word in enumerate(vocabulary)]
-        twice = cells(*texts, *(f"{text}!" for text in texts), "", None)
-        found = find_words(twice)
-        assert len(found) == 200
-        assert found[:3] == ("aaa", "aab", "aac")  # equally frequent: in the order of the alphabet
-        assert find_words(cells(*texts)) == ()
-        monkeypatch.setattr(words, "_MOST_CELLS", 1026 * 60)
-        assert find_words(twice) == found[:60]
-        monkeypatch.setattr(words, "_MOST_CELLS", 1026)
-        assert find_words(twice) == found[:50]
 
-    def test_rows_count_not_texts(self) -> None:
-        assert find_words(cells("one word", "one word", "other text", "more of it", None)) == (
-            "one",
-            "word",
-        )
+class TestVectors:
+    def test_similar_texts_are_near(self) -> None:
+        texts = reviews(200)["review"].tolist()
+        fitted = TextVectors.fit(cells(*texts))
+        assert fitted is not None and fitted.basis.shape[1] == 64
+        C = cosines("superb story", "SUPERB, stories!", "weak plot", fitted=fitted)
+        assert C[0, 1] > 0.6 > 0.3 > C[0, 2]
 
     def test_letters_of_any_script(self) -> None:
-        texts = ("STRASSE und ÉTÉ", "straße, E\u0301te\u0301!", "мир да", "МИР-нет", "x", "y", "z")
-        found = find_words(cells(*texts))
-        assert set(found) == {"strasse", "été", "мир"}
-        columns = word_columns(cells(*texts), found)
-        assert columns["мир"].texts() == ["False"] * 2 + ["True"] * 2 + ["False"] * 3
+        texts = ("STRASSE und ÉTÉ", "straße, E\u0301te\u0301", "мир да", "МИР ДА")
+        C = cosines(*texts)
+        assert C[2, 3] > 0.999 and C[0, 1] > 0.5 and abs(C[0, 2]) < 1e-6
+
+    def test_as_scikit_learn(self) -> None:
+        """Tf-idf and a truncated singular value decomposition, up to rotation."""
+        texts = [text.lower() for text in reviews(120)["review"]]
+        grams = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 4), sublinear_tf=True, min_df=2)
+        X = grams.fit_transform(texts)
+        U, s, _ = np.linalg.svd(X.toarray(), full_matrices=False)
+        expected = U[:, :64] * s[:64]
+        column = cells(*texts)
+        fitted = TextVectors.fit(column)
+        assert set(fitted.grams) == set(grams.get_feature_names_out())
+        vectors = fitted.read(column).numbers
+        np.testing.assert_allclose(vectors @ vectors.T, expected @ expected.T, atol=1e-5)
+
+    def test_order_of_rows_does_not_matter(self) -> None:
+        texts = reviews(150)["review"].to_numpy(object)
+        order = np.random.default_rng(0).permutation(150)
+        first, second = (TextVectors.fit(cells(*part)) for part in (texts, texts[order]))
+        vectors = [one.read(cells(*texts)).numbers for one in (first, second)]
+        np.testing.assert_allclose(*vectors, atol=1e-5)
+
+    def test_limits(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        column = cells(*reviews(300)["review"])
+        monkeypatch.setattr(text_vectors, "_MOST_CELLS", 300 * 40)
+        monkeypatch.setattr(text_vectors, "_MOST_GRAMS", 50)
+        monkeypatch.setattr(text_vectors, "_CHUNK", 70)
+        fitted = TextVectors.fit(column)
+        assert fitted.basis.shape == (50, 40)
+        assert np.isfinite(fitted.read(column).numbers).all()
 
     def test_new_and_missing_cells(self) -> None:
-        columns = word_columns(cells(None, "Great! never seen", "", "great-great"), ("great", "x"))
-        assert columns["great"].texts() == ["False", "True", "False", "True"]
-        assert columns["x"].values == [False]
-        assert word_columns(cells(None, None), ("great",))["great"].values == [False]
+        fitted = TextVectors.fit(cells(*reviews(50)["review"]))
+        new = fitted.read(cells(None, "xyzzy", "", "great fun"))
+        assert new.missing.tolist() == [True, False, False, False]
+        assert not new.numbers[:3].any() and new.numbers[3].any()
+        assert TextVectors.fit(cells("abc def", "xyz uvw")) is None
 
 
 class TestColumns:
@@ -105,17 +125,9 @@ class TestColumns:
         frame = reviews(200)
         columns = choose_columns(frame, "kind", drop=["truth"])
         assert columns.used == {"number": "number", "review": "text"}
-        found = columns.words["review"]
-        assert {*NOUNS, *GOOD, *BAD} <= set(found)
         features = columns.features(frame)
-        assert list(features.names) == ["number", *(f"review: {word}" for word in found)]
-        sums = columns.column_sums(dict.fromkeys(features.names, 1.0))
-        assert sums == {"review": len(found), "number": 1.0}
-        expected = frame["review"].str.lower().str.contains("great")
-        assert features["review: great"].texts() == expected.astype(str).tolist()
-        new = pd.DataFrame({"number": [1.0], "review": ["Great, but unheard-of"]})
-        found = [name for name, own in columns.features(new).items() if own.values == [True]]
-        assert found == ["review: great"]
+        assert features.names == ("number", "review")
+        assert features["review"].kind == "vector"
 
     def test_options(self) -> None:
         frame = reviews(200).assign(short=["yes, fine", "no", "so so", "fine"] * 50)
@@ -124,37 +136,27 @@ class TestColumns:
             assert columns.used.get("review") == kind
         assert choose_columns(frame, "kind").used["short"] == "category"
         columns = choose_columns(frame, "kind", text=["short"])
-        assert columns.words["short"] == ("fine", "no", "so", "yes")
+        assert " no " in columns.texts["short"].grams
         with pytest.raises(ValueError, match="text: expected columns not named in drop"):
             choose_columns(frame, "kind", drop=["review"], text=["review"])
         with pytest.raises(ValueError, match="text: expected a column of the table, got 'reviw'"):
             choose_columns(frame, "kind", text=["reviw"])
-        with pytest.raises(ValueError, match="'truth': expected words that occur in several"):
+        with pytest.raises(ValueError, match="'truth': expected words that are alike in several"):
             choose_columns(frame[:3].assign(truth=["a b", "c d", "e f"]), "kind", text=["truth"])
-
-    def test_texts_without_common_words_are_identifiers(self) -> None:
-        frame = reviews(100)[["number", "kind"]]
-        frame["name"] = [f"a{k} b{k} c{k}" for k in range(100)]
-        assert choose_columns(frame, "kind").left_out == {"name": "identifier"}
-
-    def test_names_of_features_are_unique(self) -> None:
-        frame = reviews(200).rename(columns={"number": "review: great"})
-        columns = choose_columns(frame, "kind")
-        features = columns.features(frame)
-        assert "great" not in columns.words["review"]
-        assert features["review: great"].numbers.tolist() == frame["review: great"].tolist()
 
     def test_explanation_of_one_row(self) -> None:
         frame = reviews(200)
         columns = choose_columns(frame, "kind", drop=["truth"])
         features = columns.features(frame)
-        assert features.shape[1] > 64
         classifier = lg.SpectralGPClassifier(random_state=0).fit(features, columns.labels(frame))
         why = classifier.explain(features.take([0]))[0]
         total = why.baseline + sum(part.amount for part in why.contributions)
         assert abs(total - why.log_odds) < 1e-9
         named = {part.name for part in why.contributions if part.kind == "column"}
-        assert named <= set(features.names)
+        assert named == {"number", "review"}
+        near = next(part.value for part in why.contributions if part.name == "review")
+        assert list(near.classes) == frame["kind"][list(near.rows)].tolist()
+        assert "review like that of labelled rows" in "\n".join(why.lines("columns"))
 
     def test_texts_help(self) -> None:
         frame = reviews(400)
