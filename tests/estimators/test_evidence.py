@@ -82,7 +82,7 @@ class TestFewLabels:
 
     def test_class_with_one_label_has_no_scores(self) -> None:
         found = _evidence((4, 5, 1), 8)
-        assert found.is_known and found.n_scored == 2 and found.accuracy == 0.8
+        assert found.is_known and found.n_scored == 2 and found.n_correct == 8
         assert found.scores["recall"] == [1.0, 0.8, None]
         assert found.scores["precision"] == [0.8, 1.0, None]
         assert found.balanced_accuracy == pytest.approx(0.9)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +24,6 @@ from lowrankgcn._parallel import limited_threads, single_threaded_blas_if_small
 from lowrankgcn._progress import listening
 from lowrankgcn._validation import invalid, node_index, positive_int
 from lowrankgcn.estimators.class_labels import Labels, read_labels
-from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.gp_fitting import PreparedRows, fit_gp, prepare_rows
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.gp_readouts import ProcessClassifier, free_candidates
@@ -36,7 +34,6 @@ from lowrankgcn.estimators.semi_supervised import (
     draw_seed,
     warn_of_unplaced,
 )
-from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.suggestion import first_of_views
 from lowrankgcn.gp.views import RowViews, node_views
 from lowrankgcn.graphs import AdjacencyGraph, Graph
@@ -248,52 +245,6 @@ class SpectralGPClassifier(ProcessClassifier):
         model: GPModel = fit.model
         self.filter_, self.block_shares_ = model.filters(), model.block_shares
         self.__dict__.pop("evidence_", None)
-
-    @cached_property
-    def evidence_(self) -> Evidence:
-        """Estimated quality; see the class."""
-        model: GPModel = self._model
-        shares, factors = model.held_out, model.process.factors
-        words = [one for one in (self.class_shares, self.class_weight) if isinstance(one, str)]
-        if "equal" in words or "balanced" in words:
-            shares, factors = apply_factors(shares, factors), np.ones(len(factors))
-        promised = None if np.isnan(model.promised[:, 1]).all() else model.promised
-        return Evidence(model.codes, shares, model.block_shares, promised=promised, factors=factors)
-
-    @property
-    def loo_distributions_(self) -> NDArray[np.float64]:
-        """Leave-one-out distributions; see the class."""
-        return self.evidence_.distributions
-
-    @property
-    def loo_accuracy_(self) -> float:
-        """Estimated accuracy; see the class."""
-        return self.evidence_.accuracy
-
-    @property
-    def loo_interval_(self) -> tuple[float, float]:
-        """Its 90 % interval; see the class."""
-        return self.evidence_.interval
-
-    @property
-    def loo_balanced_accuracy_(self) -> float:
-        """Estimated mean recall; see the class."""
-        return self.evidence_.balanced_accuracy
-
-    @property
-    def loo_f1_(self) -> float:
-        """Estimated mean F1 score; see the class."""
-        return self.evidence_.f1
-
-    @property
-    def loo_log_loss_(self) -> float:
-        """Leave-one-out log-loss; see the class."""
-        return self.evidence_.log_loss
-
-    @property
-    def unseen_share_(self) -> float:
-        """Share of the rows that may be of classes without a label; see the class."""
-        return self.evidence_.unseen
 
     def update_graph(self, graph: Any) -> NDArray[np.float64]:
         """Classify the fitted nodes again after edges have changed, without another fit.
