@@ -1,4 +1,4 @@
-"""Times of the studio: start, and from a label to new predictions, over HTTP.
+"""Times of the studio: until rows and map are there, from a label to new predictions, over HTTP.
 
 Run ``python -m benchmarks studio``; ``--rows 10000,100000`` chooses the sizes. Wall-clock times on
 one machine: run it on an idle one. With ``--browser``, Chromium shows the page, and the times are
@@ -75,8 +75,9 @@ def measure(n: int, labels: int, folder: Path) -> None:
     process = subprocess.Popen([*command, "--no-browser"], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     found = next(filter(None, map(ADDRESS.search, process.stdout)))
-    start = time.perf_counter() - begin
     server = Connection(int(found[1]), found[2])
+    server.send("GET", "rows?count=100")
+    start = time.perf_counter() - begin
     server.send("GET", "positions")
     mapped = time.perf_counter() - begin
     state = server.wait(lambda state: not state["refreshing"])
@@ -91,6 +92,9 @@ def measure(n: int, labels: int, folder: Path) -> None:
         quick.append(time.perf_counter() - begin)
         state = server.wait(lambda state: not state["refreshing"])
         settled.append(time.perf_counter() - begin)
+    begin = time.perf_counter()
+    server.send("POST", "write", {"what": "table"})
+    written = time.perf_counter() - begin
     codes = np.frombuffer(server.send("GET", "predictions"), "<u2", n, 8)
     names = np.array([one["name"] for one in state["classes"]] + [""])
     right = (names[np.minimum(codes, len(names) - 1)] == truth).mean()
@@ -102,7 +106,7 @@ def measure(n: int, labels: int, folder: Path) -> None:
     print(
         f"{n:9,} {start:8.1f} {mapped:8.1f} {' '.join(times)} {TARGETS.get(n, np.nan):7} ", end=""
     )
-    print(f"{memory:7.2f} {100 * right:7.1f}", flush=True)
+    print(f"{written:7.1f} {memory:7.2f} {100 * right:7.1f}", flush=True)
 
 
 _FIRST = 30  # frames until the page has noticed how fast it can draw
@@ -150,6 +154,7 @@ def measure_page(n: int, labels: int, folder: Path) -> None:
     frame.to_csv(path, index=False)
     begin = time.perf_counter()
     with studio_process(path, "class") as running, browser() as chromium:
+        chromium.page(running.address).wait("document.querySelector('.line[data-row]')", 60)
         start = time.perf_counter() - begin
         person = Person(chromium, running)
         shown = time.perf_counter() - begin
@@ -179,7 +184,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.browser:
         print(
-            "     rows    start     page   label → painted (s)  WebGL frame (ms)  canvas frame (ms)"
+            "     rows     rows      map   label → painted (s)  WebGL frame (ms)  canvas frame (ms)"
         )
         print(
             "             (s)       (s)    median   slowest       all  processor    all  processor"
@@ -188,8 +193,10 @@ def main() -> None:
             for n in map(int, given.rows.split(",")):
                 measure_page(n, given.labels, Path(folder))
         return
-    print("     rows    start      map   label → predictions           target  memory   right")
-    print("             (s)       (s)    median   slowest   settled    (s)     (GB)    (%)")
+    print(
+        "     rows     rows      map   label → predictions           target  write  memory   right"
+    )
+    print("        shown (s)       (s)    median   slowest   settled    (s)     (s)    (GB)    (%)")
     with tempfile.TemporaryDirectory() as folder:
         for n in map(int, given.rows.split(",")):
             measure(n, given.labels, Path(folder))

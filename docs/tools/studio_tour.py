@@ -1,7 +1,8 @@
 """Film a tour of the studio: ``python -m docs.tools.studio_tour docs/images/studio.webp``.
 
-The pictures are those of a real browser that labels the digits of scikit-learn. A frame has the
-duration that a viewer needs, not the time that it took.
+The pictures are those of a real browser that labels the digits of scikit-learn. Labels follow from
+the digits that the page draws. A frame has the duration that a viewer needs, not the time that it
+took.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from PIL import Image
-from tests.studio.devtools import browser
+from sklearn.datasets import load_digits
+from tests.studio.devtools import Page, browser
 from tests.studio.page import Person
 from tests.studio.running import digits, studio
 
 _SIZE = (1200, 760)
 _CLUSTER = 40  # rows of one class that the lasso should surround
+_DRAWN = """(c => c && [...c.getContext("2d").getImageData(0, 0, 8, 8).data]
+  .filter((_, i) => i % 4 === 0))(document.querySelector("#row .pictures canvas"))"""
 _STAGE = """(() => {
   const line = document.createElement("div"), hand = document.createElement("div");
   Object.assign(line.style, {
@@ -92,22 +96,30 @@ def tour(folder: Path) -> Film:
     return film
 
 
+def look(page: Page, truth: list[str]) -> str:
+    """Return the digit that the page draws, by comparing its pixels with all pictures."""
+    pixels = page.wait(_DRAWN)
+    away = np.abs(load_digits().data * 255 / 16 - pixels).sum(axis=1)
+    return truth[int(away.argmin())]
+
+
 def _label(film: Film, truth: list[str]) -> None:
     person, count = film.person, 0
     for slow, number in ((True, 3), (False, 32)):
-        typed, pressed = "N: a row worth a label; type its class", "N, then 1 to 9 for its class"
+        typed, pressed = "N: a digit worth a label; type which it is", "N, look, press its key"
         film.say(typed if slow else pressed)
         for _ in range(number):
             count += 1
-            row = person.next()
-            film.shoot(0.6 if slow else 0.07)
+            person.next()
+            digit = look(film.page, truth)
+            film.shoot(0.8 if slow else 0.1)
             if slow:
                 film.page.key("c")
-                film.page.type(truth[row])
+                film.page.type(digit)
                 film.shoot(0.4)
                 film.page.key("Enter")
             else:
-                person.assign(truth[row])
+                person.assign(digit)
             person.labelled(count)
             film.shoot(0.5 if slow else 0.13)
     film.say(f"{count} labels, and all other rows have their class")
@@ -119,8 +131,9 @@ def _look(film: Film) -> None:
     page = film.page
     uncertain = film.person.next()
     x, y = film.person.place(uncertain)
-    film.say("Every row: probabilities, reasons, nearest labelled rows")
+    film.say("Below each digit: probabilities, the parts that decide, labelled digits near it")
     film.point(x, y)
+    page.run("document.querySelector('#row .evidence').scrollIntoView()")
     for _ in range(8):
         page.send("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=-120)
         film.shoot(0.09)

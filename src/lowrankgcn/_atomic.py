@@ -15,6 +15,7 @@ import errno
 import os
 import secrets
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -26,8 +27,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path in the same folder, renamed to `path` when the block succeeds.
 
     A process killed at any moment leaves either the old file or the complete new one. An exception,
-    including Ctrl-C, keeps the old file and removes the temporary one. Devices and pipes are
-    written to, not replaced.
+    including Ctrl-C, keeps the old file and removes the temporary one. On Linux the temporary file
+    has no name until it is complete, so that a killed process does not leave it either. Devices and
+    pipes are written to, not replaced.
 
     Raises
     ------
@@ -45,13 +47,25 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             with open(temporary, "rb") as source, open(path, "wb") as stream:
                 shutil.copyfileobj(source, stream)
         return
-    # A rename is atomic only within one file system, hence the same folder. Unlike tempfile's 0600
-    # the file gets the usual permissions.
+    # Unlike tempfile's 0600 the file gets the usual permissions.
+    if (file := _unnamed_file(target.parent)) is not None:
+        try:
+            yield Path(f"/proc/self/fd/{file}")
+            if not os.fstat(file).st_size:
+                raise FileNotFoundError(errno.ENOENT, "nothing was written", os.fspath(path))
+            os.fsync(file)
+            if target.exists():
+                os.fchmod(file, stat.S_IMODE(target.stat().st_mode))
+            _link(file, target)
+        finally:
+            os.close(file)
+        return
+    # A rename is atomic only within one file system, hence the same folder.
     temporary = _temporary_path(target)
     try:
         yield temporary
-        with open(temporary, "rb+") as file:
-            os.fsync(file.fileno())
+        with open(temporary, "rb+") as written:
+            os.fsync(written.fileno())
         if target.exists():
             shutil.copymode(target, temporary)
         os.replace(temporary, target)
@@ -59,6 +73,37 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+
+
+def _unnamed_file(folder: Path) -> int | None:
+    """Open a new file without a name, of which nothing is left if the process is killed.
+
+    None where the system has no such files.
+    """
+    if not (hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd")):
+        return None
+    try:
+        return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666)
+    except OSError as error:
+        if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):  # of the file system
+            return None
+        raise
+
+
+def _link(file: int, target: Path) -> None:
+    """Give an unnamed file the name of `target`, which is replaced."""
+    temporary = _temporary_path(target)
+    # With a folder's descriptor, Python asks to follow the link in /proc.
+    folder = os.open(target.parent, os.O_PATH)
+    try:
+        os.link(f"/proc/self/fd/{file}", temporary, src_dir_fd=folder, follow_symlinks=True)
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(folder)
 
 
 def is_stream(path: str | os.PathLike[str]) -> bool:

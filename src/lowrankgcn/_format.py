@@ -81,3 +81,13 @@ def shorten(text: str, longest: int = 40) -> str:
     line = "".join(" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in begin)
     line = " ".join(line.split())
     return line if len(line) <= longest and len(text) == len(begin) else line[: longest - 1] + "…"
+
+
+def empty_text(n_rows: int) -> str:
+    """Return the warning on rows without any cell.
+
+    >>> empty_text(1)
+    'the probabilities of 1 row without any cell are the class shares'
+    """
+    rows = plural(n_rows, "row")
+    return f"the probabilities of {rows} without any cell are the class shares"

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from functools import cache
@@ -31,6 +32,7 @@ from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from lowrankgcn._validation import invalid
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 Settings = list[tuple[Any, int]]  # libraries and their numbers of threads
 
@@ -164,6 +166,51 @@ def map_chunks(
                 return [future.result() for future in futures]
             finally:
                 pool.shutdown(cancel_futures=True)
+
+
+def map_in_order(
+    function: Callable[[Item], Result], items: Iterable[Item], *, n_threads: int | None = None
+) -> Iterator[Result]:
+    """Yield ``function(item)`` for every item, in order; threads work ahead by a few items.
+
+    Parameters
+    ----------
+    function : callable
+        Must be safe to run in several threads. Its own chunks run in the thread that calls it.
+    items : iterable
+        Taken one by one by the calling thread. The chunks of the only item of a list may run in
+        several threads.
+    n_threads : int, optional
+        :func:`available_threads` by default.
+
+    Examples
+    --------
+    >>> list(map_in_order(lambda k: k * k, range(5), n_threads=2))
+    [0, 1, 4, 9, 16]
+    """
+
+    def run(item: Item) -> Result:
+        with inline_chunks():
+            return function(item)
+
+    if isinstance(items, list) and len(items) == 1:
+        yield function(items[0])
+        return
+    threads = n_threads or available_threads()
+    waiting: deque[Future[Result]] = deque()
+    with (
+        single_threaded_blas(),
+        ThreadPoolExecutor(threads, "", _limit, (_blas_libraries()[1],)) as pool,
+    ):
+        try:
+            for item in items:
+                waiting.append(pool.submit(copy_context().run, run, item))
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 @contextmanager

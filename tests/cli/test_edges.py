@@ -54,6 +54,26 @@ def test_classify_equals_the_library(people: Path, capsys: Capture, method: str)
     assert (expected.transduction_ == np.array(MEMBERS)).mean() > 0.9
 
 
+def test_what_is_done_to_edges_is_said(people: Path, capsys: Capture) -> None:
+    """Console, JSON and report repeat the warnings of Python, and name loops and repetitions."""
+    named = people.with_name("named.csv")
+    edges = pd.read_csv(named)
+    first = edges.iloc[[0]]
+    back = first.assign(a=first.b, b=first.a, w=9.0)
+    loop = first.assign(b=first.a)
+    pd.concat([edges, first, back, loop]).to_csv(named, index=False)
+    report = people.with_name("report.html")
+    arguments = [str(people), "-t", "club", "--edges", str(named), "--key", "name"]
+    assert call("classify", *arguments, "--json", "--report", str(report)) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert call("classify", *arguments) == 0
+    shown, page = capsys.readouterr(), report.read_text()
+    for text in ("weights of both directions differ by up to 1;", "1 edge joins a row to itself"):
+        assert any(text in note for note in notes) and text in page
+        assert text in " ".join((shown.out + shown.err).split())
+    assert any("1 edge is listed again; the weights add up" in note for note in notes)
+
+
 def test_hyperedges(people: Path, capsys: Capture) -> None:
     """Everybody and their friends form a hyperedge."""
     members = [
@@ -136,6 +156,7 @@ def test_studio_shows_a_graph(people: Path) -> None:
     joined = distances[tuple(np.array(CLUB.edges).T)]
     assert found["labelled"] == 4 and joined.mean() < 0.5 * distances.mean()
     assert row["cells"] == [["name", "person 5"]] and row["neighbours"] and not row["reasons"]
+    assert row["links"] == sorted(CLUB[5])
 
 
 def test_rows_without_a_key_have_no_edges(people: Path, capsys: Capture) -> None:

@@ -116,7 +116,7 @@ def test_bad_input_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) 
     calls: list[tuple[str, str, tuple[str, ...], str]] = [
         ("cars.model", "cars.csv", ("--row", "1729"), "has 1728 rows, there is no row 1729"),
         ("cars.model", "cars.csv", ("--row", "0"), "--row"),
-        ("cars.model", "cars.csv", (), "Missing option '--row'"),
+        ("cars.model", "cars.csv", (), "name a row, or by --out"),
         ("cars.model", "cars.csv", ("--row", "1", "--by", "magic"), "magic"),
         ("network.model", "cars.csv", ("--row", "1"), "use --method gp"),
         ("spiral.model", "cars.csv", ("--row", "1"), "expected columns 'x', 'y', 'z'"),
@@ -137,3 +137,50 @@ def test_standard_input(
     assert call("explain", str(folder / "cars.model"), "-", "--row", "2") == 0
     captured = capsys.readouterr()
     assert captured.out.startswith("row 2: vhigh (") and captured.err == ""
+
+
+def test_a_table_of_reasons(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cars = pd.read_csv(folder / "cars.csv", dtype=str).iloc[::40].drop(columns="price")
+    cars.to_csv(folder / "some.csv", index=False)
+    for by, kind in (("auto", " is "), ("rows", "similar to row ")):
+        for ending in ("csv", "parquet", "jsonl"):
+            out = folder / f"reasons-{by}.{ending}"
+            assert explain(folder, "cars.model", "some.csv", "--by", by, "--out", str(out)) == 0
+        assert "written" in capsys.readouterr().out
+        frame = pd.read_parquet(out.with_suffix(".parquet"))
+        assert frame.row.tolist() == list(range(1, 45))
+        assert frame.reason_1.str.contains(kind).all()
+        csv = pd.read_csv(out.with_suffix(".csv"))
+        assert csv.reason_1.tolist() == frame.reason_1.tolist()
+    # Reasons of the class, the strongest first, as in Python.
+    classifier = lg.load(folder / "cars.model")
+    explained = classifier.explain(_typed(classifier, cars))
+    frame = pd.read_parquet(folder / "reasons-auto.parquet")
+    first = [one.reasons(1, first=1)[0] for one in explained]
+    assert np.mean(frame.reason_1 == first) > 0.9  # of the command, with fewer evaluations
+    assert first[0] == "buying is vhigh"
+    # A similar row has the predicted class.
+    rows = pd.read_parquet(folder / "reasons-rows.parquet")
+    labels = rows.reason_1.str.extract(r"\((.*)\)$")[0]
+    assert labels.tolist() == rows.prediction.tolist()
+    assert "name a row" in refused(
+        capsys, "explain", str(folder / "cars.model"), str(folder / "cars.csv")
+    )
+
+
+def test_reasons_beside_predictions(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, out, again = (str(folder / name) for name in ("spiral.parquet", "o.csv", "p.csv"))
+    assert call("classify", table, "-t", "orb", "--reasons", "-o", out, "-q") == 0
+    frame, given = pd.read_csv(out), pd.read_parquet(table).orb.ne("")
+    assert frame.reason_1[given].isna().all() and frame.reason_1[~given].notna().all()
+    number = frame.reason_1[~given].str.fullmatch(r"[xyz] -?[\d.]+ is (low|average|high)")
+    assert number.all()
+    model = str(folder / "spiral.model")
+    assert call("predict", model, table, "--reasons", "-o", again, "-q") == 0
+    assert (pd.read_csv(again).reason_1[~given] == frame.reason_1[~given]).mean() > 0.9
+    assert call("classify", out, "-t", "orb", "-q") == 0  # columns of an earlier run
+    network = str(folder / "network.model")
+    cars = str(folder / "cars.csv")
+    assert "no reasons of networks" in refused(capsys, "predict", network, cars, "--reasons")
+    arguments = ("classify", cars, "-t", "price", "--method", "gcn", "--reasons")
+    assert "only with --method gp" in refused(capsys, *arguments)

@@ -127,13 +127,40 @@ def test_nodes_are_explained(by: str) -> None:
     assert classifier.explain([20]).rows[0].linked == (same.sum(), len(same))
 
 
+@pytest.mark.parametrize("kind", ["words", "frame", "hypergraph", "alone"])
+def test_words_and_columns_explain_predictions(kind: str) -> None:
+    """Terms of columns add up to the log-odds; the informative ones are the most important."""
+    generator = np.random.default_rng(0)
+    own = CLASSES[:, None] == np.arange(600) % 3
+    X: Any = sp.csr_array(1.0 * (generator.random((N, 600)) < np.where(own, 0.06, 0.01)))
+    X.data[:] = 2.0
+    made: Any = {"hypergraph": hypergraph(), "alone": "auto"}.get(kind, graph())
+    classifier = fitted(FRAME if kind == "frame" else X, made)
+    if kind == "frame":
+        X = FRAME
+    new = X.head(2) if kind == "frame" else X[:2]
+    every = [classifier.explain(new, by="columns")]
+    every += [classifier.explain([3, 20], by="columns")] if kind != "alone" else []
+    for row in (row for explanation in every for row in explanation):
+        total = row.baseline + sum(part.amount for part in row.contributions)
+        assert_allclose(total, row.log_odds, atol=1e-3)
+    names = {part.name: part.value for part in every[0][0].contributions}
+    importance = classifier.column_importance()
+    assert sum(importance.values()) == pytest.approx(1.0)
+    if kind == "frame":
+        assert names["kind"] == "a" and next(iter(importance)) == "size"
+        return
+    best = every[0][0].contributions[0]
+    assert best.name % 3 == CLASSES[0] and best.amount > 0
+    row = X[[0]].toarray()[0]
+    assert all(float(value) == row[name] for name, value in names.items())
+
+
 def test_what_is_not_available_is_said() -> None:
-    """Columns of nodes are not explained, and edges need features on a graph."""
+    """Edges need features on a graph, and importance needs the fitted nodes."""
     classifier = fitted(FRAME)
-    with pytest.raises(ValueError, match="by: expected one of"):
-        classifier.explain(FRAME.head(1), by="columns")
-    with pytest.raises(ValueError, match="column_importance"):
-        classifier.column_importance()
+    with pytest.raises(ValueError, match="X: expected None"):
+        classifier.column_importance(FRAME)
     plain = SpectralGPClassifier(random_state=0).fit(FRAME, Y)
     with pytest.raises(ValueError, match="edges: expected None"):
         plain.predict(FRAME.head(1), edges=[[N, 0]])

@@ -146,9 +146,8 @@ GRAPHS: dict[str, tuple[Any, Any, Any, set[str]]] = {
     "knn": ("knn", X, X[:3], {"neighbours"}),
     "gaussian": ("gaussian", X, X[:3], {"gaussian"}),
     "hypergraph": ("hypergraph", X, X[:3], {"hypergraph"}),
-    "sparse incidence": ("auto", INCIDENCE, INCIDENCE[:3], {"given"}),
-    "sparse incidence, named": ("hypergraph", INCIDENCE, INCIDENCE[:3], {"given"}),
-    "empty incidence": ("auto", sp.csr_array((80, 3)), sp.csr_array((2, 3)), {"given"}),
+    "sparse incidence": ("hypergraph", INCIDENCE, INCIDENCE[:3], {"given"}),
+    "empty incidence": ("hypergraph", sp.csr_array((80, 3)), sp.csr_array((2, 3)), {"given"}),
     "weights": ("precomputed", WEIGHTS, WEIGHTS[:3], {"given"}),
     "sparse weights": ("precomputed", NEAR, NEAR[:3], {"given"}),
     "no weights": ("precomputed", np.zeros((80, 80)), np.zeros((2, 80)), {"given"}),
@@ -324,7 +323,6 @@ def test_refitting_discards_the_first_fit() -> None:
         ("k", lambda c: c.suggest(0)),
         ("k", lambda c: c.suggest(69)),
         ("among", lambda c: c.suggest(1, among=[80])),
-        ("X", lambda c: c.predict(INCIDENCE)),
     ],
 )
 def test_invalid_arguments_of_methods(message: str, call: Any) -> None:
@@ -342,6 +340,7 @@ def test_rows_without_hyperedges_displace_no_eigenvector(n_empty: int) -> None:
     y = np.full(40, -1)
     y[:20] = np.arange(20) % 2
     with pytest.warns(UnlabelledComponentWarning) if n_empty else nullcontext():
-        classifier = SpectralGPClassifier(random_state=0).fit(sp.csr_array(incidence), y)
+        classifier = SpectralGPClassifier(graph="hypergraph", random_state=0)
+        classifier.fit(sp.csr_array(incidence), y)
     right = classifier.transduction_ == np.arange(40) % 2
     assert right[20 : 40 - n_empty].mean() > 0.8

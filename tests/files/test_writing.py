@@ -239,10 +239,11 @@ def test_arrow_writes_what_pandas_writes(marks: str, monkeypatch: pytest.MonkeyP
             "texts": pd.array(texts, dtype=pd.ArrowDtype(pa.string())),
         }
         for names in (["float, 64", "integer", "plain"], ["texts"], list(columns)):
-            frame, sink = pd.DataFrame(columns)[names], io.BytesIO()
-            writing._write_delimited(frame, sink, delimiter, decimal)
+            frame = pd.DataFrame(columns)[names]
             style: Any = {"sep": delimiter, "decimal": decimal, "lineterminator": "\n"}
-            assert sink.getvalue().decode() == frame.to_csv(index=False, **style)
+            style["index"] = False
+            written = writing._header(frame, style) + writing._delimited(frame, style)
+            assert written.decode() == frame.to_csv(**style)
 
 
 def _characters(*excluded: str) -> st.SearchStrategy[str]:

@@ -88,6 +88,26 @@ def test_scores_equal_the_kernel(kind: str) -> None:
         np.testing.assert_allclose(model.process.distributions(walked), expected, atol=1e-5)
 
 
+@each("kind", ["categories", "numbers", "coordinates"])
+def test_most_neighbours_suffice(kind: str) -> None:
+    """With neighbours from lists, distributions stay and the model is small."""
+    rows, _ = KINDS[kind]
+    y = np.where(np.arange(N) < LABELLED, CLASSES, -1)
+    exact = SpectralGPClassifier(random_state=0).fit(rows, y)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lowrankgcn.graphs.neighbours._EXACT", 50)
+        near = SpectralGPClassifier(random_state=0).fit(rows, y)
+    means = near._model.maps.embeddings["neighbours"].extension
+    assert means.near.approximate and means.values.dtype == np.float16
+    first, second = (one.predict_proba(_new_rows(rows)) for one in (exact, near))
+    assert np.abs(first - second).sum(axis=1).mean() / 2 < 0.02
+    np.testing.assert_allclose(near.label_distributions_, exact.label_distributions_, atol=1e-5)
+    parts = near._model.maps.parts(near._new_rows(_new_rows(rows)))
+    views = near._model.maps.views(parts)  # the points of the search are entries of z
+    by_kernel = near._model.process.distributions(exact_scores(near._model.process, views))
+    assert np.abs(by_kernel - second).sum(axis=1).mean() / 2 < 0.005
+
+
 def test_sets_of_leaves_are_those_of_the_trees() -> None:
     """A threshold between two integers is a value itself, so rounding would move rows."""
     X = np.random.default_rng(1).integers(0, 16, size=(3000, 5)).astype(float)

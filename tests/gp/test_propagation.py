@@ -149,9 +149,8 @@ def test_dual_rows_are_primal_rows(name: str) -> None:
 def test_norms_of_wide_features_are_estimated() -> None:
     """Norms by 128 random projections have a relative standard deviation of 1/√256 = 0.0625."""
     nodes = NodeGraph.fit(graph(), words(d=2000))
-    centre = nodes.centre("graph")
-    estimate = np.sqrt(nodes.squared_norms("graph", centre))
-    exact = np.linalg.norm(nodes.rows("graph").dense() - centre, axis=1)
+    estimate = np.sqrt(nodes.squared_norms("graph"))
+    exact = np.linalg.norm(nodes.rows("graph").dense() - nodes.centres["graph"], axis=1)
     assert np.abs(estimate / exact - 1).max() < 4 / np.sqrt(256)
     assert np.sqrt(np.mean((estimate / exact - 1) ** 2)) < 2 / np.sqrt(256)
 
@@ -239,6 +238,17 @@ def test_many_nodes_search_neighbours_in_singular_vectors(monkeypatch: pytest.Mo
     assert (rows % 5 == columns % 5).mean() > 0.95
     assert exact.reader.basis is None
     assert nodes.with_nodes(X[:3]).near[200:].nnz >= 3
+
+
+def test_graphs_too_large_for_neighbours_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without nearest neighbours, ``joint`` is on the edges alone."""
+    monkeypatch.setattr("lowrankgcn.gp.node_features._MOST_NODES", 30)
+    with pytest.warns(UserWarning, match="similar nodes are not joined, .* more than 30 nodes"):
+        nodes = NodeGraph.fit(graph(), words())
+    assert list(node_views(nodes)) == ["ego", "high", "conv", "graph", "joint"]
+    assert nodes.together == (("ego", "high", "conv", "graph", "joint"),)
+    assert_allclose(nodes.rows("joint").dense(), dense_rows(nodes, "joint"), atol=0.02)
+    assert nodes.with_nodes(words()[:2]).n_nodes == N + 2
 
 
 def test_new_nodes_with_their_edges_are_like_fitted_ones() -> None:
@@ -329,7 +339,7 @@ def test_any_graph_is_classified(case: tuple[Any, np.ndarray, np.ndarray]) -> No
     """Isolated nodes, many components, empty hyperedges and empty rows give distributions."""
     made, X, classes = case
     nodes = NodeGraph.fit(made, X)
-    blocks = [PropagatedBlock.fit(name, nodes) for name in PROPAGATIONS]
+    blocks = [PropagatedBlock.fit(name, nodes) for name in nodes.centres]
     views, labelled = node_views(nodes), np.arange(len(X) - 1)
     known = {name: rows[labelled] for name, rows in views.items()}
     prior = Prior.load("graph_prior")

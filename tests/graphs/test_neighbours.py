@@ -96,16 +96,39 @@ def test_restored_neighbours_give_the_same_weights(
     assert_allclose(rows.data, expected.data)
 
 
-def test_lists_for_new_points_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = np.random.default_rng(0).normal(size=(7200, 4))
-    exact, weights = NearestNeighbours.from_points(points[:7000], 5, "binary")
-    monkeypatch.setattr("lowrankgcn.graphs.neighbours.EXACT_FOR_NEW_ROWS", 1000)
-    near, same = NearestNeighbours.from_points(points[:7000], 5, "binary")
-    assert (exact.probes, exact.recall, near.recall) == (0, 1.0, 1.0)
-    assert near.probes > 0
-    assert abs(weights - same).max() == 0
-    first, second = exact.new_weights(points[7000:]), near.new_weights(points[7000:])
-    assert 0.9 <= first.multiply(second).sum() / first.sum() <= 1
+@pytest.mark.parametrize("weights", ["self-tuning", "binary"])
+def test_new_points_beside_many_points(weights: Any) -> None:
+    """Most neighbours of new points are found in single precision, with their exact weights."""
+    generator = np.random.default_rng(0)
+    for d in (2, 8):
+        points = generator.normal(size=(3200, d))
+        exact, _ = NearestNeighbours.from_points(points[:3000], 5, weights)
+        near = exact.compact()
+        assert near.approximate and not exact.approximate and near.points.nbytes == 12_000 * d
+        few, _ = NearestNeighbours.from_points(points[:1000], 5, weights)
+        narrow, _ = NearestNeighbours.from_points(
+            points[:3000] * 1e-6 + (points[:3000] > 0), 5, weights
+        )
+        assert few.compact() is few and narrow.compact() is narrow
+        first, second = exact.new_weights(points[3000:]), near.new_weights(points[3000:])
+        assert 0.6 <= ((first > 0).multiply(second > 0)).sum() / first.nnz <= 1
+        same = np.flatnonzero(
+            (abs((first > 0).astype(int) - (second > 0).astype(int))).sum(axis=1) == 0
+        )
+        assert len(same) > 20
+        assert abs(first[same] - second[same]).max() < 1e-4
+        again = through_json(near, NearestNeighbours).new_weights(points[3000:])
+        assert_allclose(again.toarray(), second.toarray(), atol=1e-6)
+
+
+def test_lists_of_few_points() -> None:
+    """A row has fewer neighbours if its lists are short."""
+    points = np.r_[np.random.default_rng(0).normal(size=(3000, 3)), np.full((4, 3), 1e4)]
+    points[-4:] += np.eye(4, 3)
+    near = NearestNeighbours.from_points(points, 10, "self-tuning")[0].compact()
+    neighbours, weights = near.near(points[-1:] + 0.1)
+    assert near.approximate and np.isfinite(weights).all() and weights.max() > 0
+    assert set(neighbours[weights > 0].tolist()) <= set(range(3000, 3004))
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e300])

@@ -47,9 +47,9 @@ def studio(table: Path, target: str, *options: str, token: str | None = None) ->
     ready: queue.Queue[Any] = queue.Queue()
     serve, journals = server.serve, []
 
-    def announce(guard: Any, listener: Any) -> None:
+    def announce(guard: Any, listener: Any, *more: Any) -> None:
         ready.put((guard, listener.getsockname()[1]))
-        serve(guard, listener)
+        serve(guard, listener, *more)
 
     def open_journal(*arguments: Any, **options: Any) -> journal.Journal:
         journals.append(journal_type(*arguments, **options))

@@ -49,6 +49,17 @@ _PAIRS = (
 _LINKS = """[...document.querySelectorAll('#row a')]
   .map(a => [a.getAttribute('href'), a.target, a.rel, a.referrerPolicy])"""
 
+_TOP = "[...document.querySelectorAll('header .bar:first-child > *')].filter(e => e.offsetWidth)"
+_OUTSIDE = f"""{_TOP}.filter(e => {{
+  const b = e.getBoundingClientRect();
+  return b.left < 0 || b.right > innerWidth;
+}}).map(e => e.outerHTML.slice(0, 80))"""
+_OVERLAPPING = f"""{_TOP}.flatMap((e, i, all) => all.slice(i + 1).filter(f => {{
+  const [a, b] = [e.getBoundingClientRect(), f.getBoundingClientRect()];
+  return a.right > b.left + 1 && b.right > a.left + 1
+    && a.bottom > b.top + 1 && b.bottom > a.top + 1;
+}}).map(f => e.id + ' ' + f.id))"""
+
 
 def hotels(folder: Path, n: int = 60) -> Path:
     """Write reviews of hotels: titles, texts of several sentences, numbers, dates and links."""
@@ -161,3 +172,42 @@ def test_table_shows_two_lines_and_its_columns_are_resized_and_hidden(
     page.click_on("#uncertain")
     page.wait("document.querySelector('#head [aria-sort=ascending]')?.textContent === 'certainty'")
     assert page.errors == []
+
+
+def test_suggestions_have_the_numbers_of_the_map(chromium: Browser, reviews: Studio) -> None:
+    draw = "CanvasRenderingContext2D.prototype.fillText"
+    script = f"window.drawn = []; {draw} = function (text) {{ window.drawn.push(String(text)); }};"
+    page = Person(chromium, reviews, script=script).page
+    page.wait("document.querySelectorAll('#suggestions button').length >= 3")
+    buttons = "[...document.querySelectorAll('#suggestions button')].map(b => b.ariaLabel)"
+    rows = page.run("fetch('api/state').then(r => r.json()).then(s => s.suggestions)")
+    expected = [f"Suggestion {k}: row {row + 1}" for k, row in enumerate(rows[:6], 1)]
+    page.wait(f"JSON.stringify({buttons}) === JSON.stringify({expected})")
+    page.wait("window.drawn.includes('1') && window.drawn.includes('10')")
+    assert page.text("#suggestions b") == "1"
+    assert page.text("#target") == "label: opinion"
+
+
+@pytest.mark.parametrize(("width", "height", "phone"), [*SIZES, (721, 700, False)])
+def test_long_names_fit(
+    chromium: Browser, tmp_path: Path, width: int, height: int, phone: bool
+) -> None:
+    path = hotels(tmp_path)
+    frame = pd.read_csv(path, dtype=object)
+    names = {"good": "Verwaltungsgerichtsbarkeitszuständigkeit " * 4, "bad": "x" * 300}
+    frame["opinion"] = frame["opinion"].map(names)
+    target = "a target column whose name is long"
+    frame.rename(columns={"opinion": target}).to_csv(path, index=False)
+    with studio(path, target) as running:
+        page = Person(chromium, running, width=width, height=height).page
+        page.resize(width, height, phone=phone)
+        away = (
+            "document.getElementById('connection').textContent = 'The server is away. '.repeat(9)"
+        )
+        page.run(f"document.body.classList.add('away'); {away}")
+        for dark in (False, True):
+            page.dark(dark)
+            assert page.run("document.documentElement.scrollWidth") <= width
+            assert page.run(_OUTSIDE) == [] and page.run(_OVERLAPPING) == []
+        assert page.box("#connection")[2] > 0.9 * width - 30  # a line of its own
+        assert page.box("#row")[3] > 200 and page.errors == []

@@ -32,7 +32,7 @@ def audit(args: Arguments) -> None:
     run = terminal.Run(quiet=args.quiet, as_json=args.as_json, rows_printed=str(args.out) == "-")
     with run.step("reading"), terminal.one_line_errors():
         from lowrankgcn.cli.labelled_table import check_ending, read_labelled_table, write_table
-        from lowrankgcn.cli.predictions import with_columns
+        from lowrankgcn.cli.predictions import Tally, with_columns
         from lowrankgcn.cli.results import fit_summary, write_report
 
         check_ending(args.out)
@@ -61,5 +61,6 @@ def audit(args: Arguments) -> None:
             about |= {"seconds": run.seconds, "warnings": run.warnings, "notes": run.notes}
             write_report(args.report, data, classifier, evidence, **about)
             run.files["report"] = str(args.report)
-    facts, document = fit_summary(data, classifier, evidence)
-    predictions.print_summary(run, facts, document, evidence, data.cells)
+    tally = Tally.of(predictions)
+    facts, document = fit_summary(data, tally, classifier, evidence)
+    tally.print_summary(run, facts, document, evidence, data.cells)

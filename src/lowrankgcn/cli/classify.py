@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import lowrankgcn
@@ -15,9 +15,9 @@ _FEW_COLUMNS = 30  # the importance of more columns is computed on request only
 
 
 @command(
-    f"context table_or_folder target {TABLES} out_or_folder overwrite report save probabilities "
-    f"level importance method class_shares class_weight graph {GRAPHS} rank architecture filter "
-    "bandwidth scheduler workers seed as_json quiet"
+    f"context table_or_folder target {TABLES} out_or_folder overwrite report save "
+    "probabilities reasons level importance method class_shares class_weight graph "
+    f"{GRAPHS} rank architecture filter bandwidth scheduler workers seed as_json quiet"
 )
 def classify(args: Arguments) -> None:
     """Predict the class of every row whose target cell is empty.
@@ -60,7 +60,7 @@ def classify(args: Arguments) -> None:
         classify_folder(args, name, settings)
         return
     terminal.refuse(options, "scheduler workers", "only available for folders of Parquet files")
-    given = terminal.given_graph(options, "graph save importance bandwidth")
+    given = terminal.given_graph(options, "graph save importance bandwidth reasons")
     inputs = terminal.inputs(args.table, args.labels, given)
     out, report, save = args.out, args.report, args.save
     replaceable = {} if args.overwrite else inputs
@@ -69,29 +69,27 @@ def classify(args: Arguments) -> None:
     to_stdout = str(out) == "-" or not (out or report or save or args.as_json or args.quiet)
     run = terminal.Run(quiet=args.quiet, as_json=args.as_json, rows_printed=to_stdout)
     with run.step("loading"):
-        from lowrankgcn.cli.labelled_table import check_ending, read_labelled_table, write_table
+        from lowrankgcn.cli.labelled_table import check_ending, read_labelled_table
         from lowrankgcn.cli.results import fit_summary, save_model, write_report
     check_ending(out)
     with run.step("reading"), terminal.one_line_errors():
-        data = read_labelled_table(options)
-        if save is None and data.labels.notna().all():
+        data = read_labelled_table(options, in_blocks=True)
+        if save is None and data.labels.notna().all() and data.n_rows == len(data.labels):
             advice = "" if given else ", --save keeps a model for other tables"
             message = "there is a label in every row, nothing to predict; "
             message += f"lowrankgcn audit checks the labels{advice}"
             raise ValueError(f"{data.table.name}: column {args.target!r}: {message}")
     # Importing the classifier takes a second or more; an invalid table need not wait for it.
     with run.step("loading"):
+        from lowrankgcn.cli.block_rows import FittedRows, totals, write_rows
         from lowrankgcn.estimators.evidence import Evidence
 
         classifier = getattr(lowrankgcn, name)(**settings)
     with run.computing("fitting"):
+        if data.source is not None:  # rows without cells are counted in the whole file
+            warnings.filterwarnings("ignore", "the probabilities of")
         classifier.set_params(**data.graph_option).fit(data.rows, data.labels)
     run.seconds |= classifier.timings_
-    predictions = data.predictions(classifier, audit=True)
-    if args.level is not None:
-        with run.step("sets"):
-            sets, unsure = classifier.prediction_sets(level=args.level), classifier.unsure()
-        predictions = replace(predictions, level=args.level, sets=sets, unsure=unsure)
     importance = args.importance
     if importance is None:
         few = data.features.shape[1] <= _FEW_COLUMNS
@@ -99,27 +97,39 @@ def classify(args: Arguments) -> None:
     with run.step("importance"):
         evidence = Evidence.from_classifier(classifier, importance=importance)
     run.notes += data.notes
+    with run.step("writing" if args.level is None else "sets"):
+        work = FittedRows(data, classifier, args.level, reasons=args.reasons)
+    with run.step("writing" if data.source is None else "classifying"):
+        tally, notes = write_rows(
+            data.blocks(),
+            work,
+            data.n_rows,
+            out,
+            data.table,
+            each_class=args.probabilities,
+            written=out is not None or to_stdout,
+            new_only=out is None,
+        )
+        tally.audit = work.audit
+        run.notes += notes
+        run.warn(tally.warnings())
+        if out is not None and str(out) != "-":
+            run.files["written"] = str(out)
     with run.step("writing"):
-        if out is not None or to_stdout:
-            frame, renamed = predictions.added_to(
-                data.table.frame, each_class=args.probabilities, audit=out is not None
-            )
-            run.notes += renamed
-            frame = frame[predictions.unlabelled] if out is None else frame
-            run.files |= write_table(frame, out, data.table)
         if report is not None:
             command_line = terminal.command_line(args.context, "as_json", "quiet")
-            about = {"command": command_line, "facts": predictions.set_facts()}
+            shown = tally.set_facts() | (totals(tally) if data.source is not None else {})
+            about = {"command": command_line, "facts": shown}
             about |= {"seconds": run.seconds, "warnings": run.warnings, "notes": run.notes}
             write_report(report, data, classifier, evidence, **about)
             run.files["report"] = str(report)
         if save is not None:
-            save_model(save, data, classifier)
+            save_model(save, data, classifier, tally.unreadable)
             run.files["model"] = str(save)
-    facts, document = fit_summary(data, classifier, evidence)
-    if predictions.unsure is not None:
-        document["unsure"] = int((predictions.unsure & predictions.unlabelled).sum())
-    predictions.print_summary(run, facts, document, evidence)
+    facts, document = fit_summary(data, tally, classifier, evidence)
+    if tally.unsure is not None:
+        document["unsure"] = tally.unsure
+    tally.print_summary(run, facts, document, evidence)
 
 
 def _classifier_settings(options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -127,7 +137,7 @@ def _classifier_settings(options: Mapping[str, Any]) -> tuple[str, dict[str, Any
     network = options["method"] == "gcn"
     if network and not torch_installed():
         raise terminal.option_error("--method", TORCH_MISSING)
-    for_others = "level" if network else "architecture filter bandwidth"
+    for_others = "level reasons" if network else "architecture filter bandwidth"
     terminal.refuse(options, for_others, f"only with --method {'gp' if network else 'gcn'}")
     names = ("graph", "rank", "architecture", "filter", "bandwidth")
     settings = {name: options[name] for name in names if options[name] is not None}

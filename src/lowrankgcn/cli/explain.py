@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from lowrankgcn._format import plural
 from lowrankgcn.cli.options import FILES, Arguments, command
 from lowrankgcn.cli.predict import model_columns
-from lowrankgcn.cli.terminal import Run, one_line_errors, option_error
+from lowrankgcn.cli.terminal import Run, check_outputs, inputs, one_line_errors, option_error
 from lowrankgcn.exceptions import prefix_errors
 
 if TYPE_CHECKING:
     from lowrankgcn.estimators.explanation import ExplainedRow
 
 
-@command(f"model tables row {FILES} by top as_json")
+@command(f"model tables some_rows {FILES} by top explained as_json")
 def explain(args: Arguments) -> None:
     """Explain the predicted classes of rows.
 
@@ -23,17 +23,28 @@ def explain(args: Arguments) -> None:
     sum of a baseline and of contributions of columns, labelled rows or blocks: positive ones
     support the class, negative ones the second class.
 
+    **--out** writes a table of the rows with their class and the strongest reasons for it, in
+    words.
+
     Examples
     --------
     lowrankgcn explain cars.model more-cars.csv --row 1
 
     lowrankgcn explain cars.model more-cars.csv --row 3 --row 17 --by rows --json
+
+    lowrankgcn explain cars.model more-cars.csv --out reasons.xlsx
     """
-    run, model, numbers = Run(as_json=args.as_json), args.model, args.row
+    model, numbers, out = args.model, args.row, args.out
+    check_outputs({"--out": out}, {"the model": model, **inputs(args.table)})
+    if not numbers and out is None:
+        raise option_error("--row", "name a row, or by --out a file for all rows")
+    run = Run(as_json=args.as_json, rows_printed=str(out) == "-")
     with run.progress("reading"):
-        from lowrankgcn.cli.labelled_table import read_table
+        from lowrankgcn.cli.labelled_table import check_ending, read_table, write_table
+        from lowrankgcn.cli.predictions import explain_rows, reason_columns, with_columns
         from lowrankgcn.estimators.model_files import read_model
 
+        check_ending(out)
         with one_line_errors():
             saved = read_model(model)
             columns = model_columns(model, saved)
@@ -41,27 +52,39 @@ def explain(args: Arguments) -> None:
             if not hasattr(classifier, "explain"):
                 raise ValueError(f"{model}: networks have no explanations; use --method gp")
             file = read_table(vars(args))
-        if max(numbers) > len(file.frame):
+        numbers = numbers or list(range(1, len(file.frame) + 1))
+        if max(numbers, default=0) > len(file.frame):
             count = plural(len(file.frame), "row")
             message = f"{file.name} has {count}, there is no row {max(numbers)}"
             raise option_error("--row", message)
         with one_line_errors(), prefix_errors(file.name):
-            chosen = file.rows().take([number - 1 for number in numbers])
-            features = columns.features(chosen, decimal=file.decimal)
+            index = [number - 1 for number in numbers]
+            features = columns.features(file.rows().take(index), decimal=file.decimal)
     with run.progress("explaining"), one_line_errors():
-        explanation = classifier.explain(features, by=args.by)
-    explained = [replace(one, row=n - 1) for one, n in zip(explanation, numbers, strict=True)]
+        explained = explain_rows(classifier, features, by=args.by, rough=not args.row)
+    explained = [replace(one, row=n - 1) for one, n in zip(explained, numbers, strict=True)]
+    by: Any = "columns" if args.by == "auto" else args.by  # models in files are those of tables
+    written: dict[str, str] = {}
+    if out is not None:
+        reasons = reason_columns(explained, range(len(explained)), len(explained))
+        about = {"row": numbers, "prediction": [str(one.predicted) for one in explained]}
+        about["probability"] = [round(one.probability, 6) for one in explained]
+        frame, notes = with_columns(file.frame.iloc[index], {**about, **reasons})
+        run.notes += [*file.notes, *notes]
+        written = write_table(frame, out, file)
     source = saved.description.get("source")
     if args.as_json:
         document = {"model": str(model), "table": file.name, "learned_from": source}
         rows = [_document(one, args.top) for one in explained]
-        run.print_json(document | {"by": explanation.by, "rows": rows})
+        more = {"notes": run.notes, "files": written}
+        run.print_json(document | {"by": by, "rows": rows} | more)
         return
-    for one in explained:
-        for text in one.lines(explanation.by, args.top, first=1):
+    for one in explained if args.row else ():
+        for text in one.lines(by, args.top, first=1):
             run.print_line(text)
-    if explanation.by == "rows":
+    if by == "rows":
         run.print_line(f"labelled rows are those of {source or 'the training table'}")
+    run.print_facts({**written, "note": run.notes})
 
 
 def _document(one: ExplainedRow, top: int) -> dict[str, Any]:

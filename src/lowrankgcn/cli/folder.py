@@ -74,7 +74,7 @@ def _check(args: Arguments) -> None:
     source, out, options = args.table[0], args.out, vars(args)
     if len(args.table) > 1:
         raise terminal.option_error("TABLE", "expected one folder or several files")
-    of_files = "report level labels edges hyperedges categorical numeric text"
+    of_files = "report level reasons labels edges hyperedges categorical numeric text"
     terminal.refuse(options, of_files, "not available for folders")
     terminal.refuse(options, FILES, "only for text files, not for folders")
     parts = {f"{file}, which is read": file for file in source.glob("*.parquet")}

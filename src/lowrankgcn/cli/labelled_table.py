@@ -9,30 +9,43 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from lowrankgcn._format import count
 from lowrankgcn._progress import report_progress
 from lowrankgcn.cli.options import FILES
 from lowrankgcn.cli.predictions import Predictions
-from lowrankgcn.cli.table_labels import find_markers, label_notes, merged_labels, read_edges
+from lowrankgcn.cli.table_labels import (
+    find_markers,
+    label_notes,
+    merged_labels,
+    named_rows,
+    read_edges,
+)
 from lowrankgcn.cli.terminal import one_line_errors
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns, TableFile, choose_columns, read_file, read_texts, write_file
 from lowrankgcn.files.row_matching import free_name
-from lowrankgcn.files.writing import output_format
+from lowrankgcn.files.writing import TableSink, open_table, output_format
 from lowrankgcn.tables import Table
 from lowrankgcn.tables.column_choice import check_classes
 
+if TYPE_CHECKING:
+    from lowrankgcn.files.blocks import BlockFile
+
 _LISTED = 5  # columns in a note
+_WHOLE = ("sheet", "header_row", "vectors")  # options of tables that are read as a whole
+_FIRST = 5  # rows of a class that are in every sample
 
 
 @final
@@ -50,8 +63,16 @@ class LabelledTable:
         Texts; None in unlabelled rows.
     notes : list of str
         What the user should know about the file, its columns and labels.
+    in_file : Series
+        The labels of the table itself, without those of other files.
+    markers : list of str
+        Texts of the target that mark unlabelled rows.
+    n_rows : int
     graph : AdjacencyGraph, Hypergraph or None
         Given edges or hyperedges of the rows.
+    source : BlockFile or None
+        The file of which `table` and the other attributes have a sample; the index of the sample
+        has the numbers of its rows.
     """
 
     table: TableFile
@@ -59,7 +80,11 @@ class LabelledTable:
     features: Table
     labels: pd.Series
     notes: list[str]
+    in_file: pd.Series
+    markers: list[str]
+    n_rows: int
     graph: Any = None
+    source: BlockFile | None = None
 
     @property
     def rows(self) -> Any:
@@ -72,15 +97,15 @@ class LabelledTable:
         return {} if self.graph is None or self.rows is self.graph else {"graph": self.graph}
 
     @property
-    def n_labelled(self) -> int:
-        """Number of labelled rows."""
-        return int(self.labels.notna().sum())
-
-    @property
     def type(self) -> str | None:
         """Arrow type of the target column if that is integer or boolean."""
         kind = self.table.frame[self.columns.target].dtype.pyarrow_dtype
         return str(kind) if pa.types.is_integer(kind) or pa.types.is_boolean(kind) else None
+
+    @property
+    def n_labelled(self) -> int:
+        """Number of labelled rows in memory."""
+        return int(self.labels.notna().sum())
 
     def predictions(self, classifier: Any, *, audit: bool = False) -> Predictions:
         """Return predictions in the type of the target column, and the audit of the labels."""
@@ -108,13 +133,42 @@ class LabelledTable:
         others = [column for column in frame.columns if column != target]
         return chosen.assign(**{name: rows + 1})[[name, target, *new, *others]]
 
+    def blocks(self) -> Iterable[pd.DataFrame]:
+        """Return all rows: those in memory, or blocks of the file."""
+        return [self.table.frame] if self.source is None else self.source.blocks()
+
+    def labelled(self, block: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
+        """Return the columns of a block to write, and the labels of its rows."""
+        if self.source is None:
+            return block, self.labels
+        frame, target = self.table.frame, self.columns.target
+        if target not in block:
+            block = block.assign(**{target: pd.array([None] * len(block), frame[target].dtype)})
+        block = block[frame.columns]
+        before = read_texts(block, target)
+        before = before.where(~before.isin(self.markers), None)
+        labels, (places, rows) = before.copy(), self.sampled(block)
+        labels.iloc[places] = self.labels.iloc[rows]
+        if not self.labels.equals(self.in_file) or block[target].dtype != frame[target].dtype:
+            block = _with_labels(block, labels, before, frame[target].dtype.pyarrow_dtype)
+        return block, labels
+
+    def sampled(self, block: pd.DataFrame) -> tuple[Any, slice]:
+        """Return the places of sampled rows in a block, and those in the sample."""
+        numbers = self.table.frame.index.to_numpy()
+        first = int(block.index[0]) if len(block) else 0
+        start, stop = np.searchsorted(numbers, [first, first + len(block)])
+        return numbers[start:stop] - first, slice(start, stop)
+
 
 def read_table(options: Mapping[str, Any]) -> TableFile:
     """Read one table from one or several files, with the options of a command."""
     return read_file(options["table"], **{name: options.get(name) for name in FILES.split()})
 
 
-def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False) -> LabelledTable:
+def read_labelled_table(
+    options: Mapping[str, Any], *, few_labels: bool = False, in_blocks: bool = False
+) -> LabelledTable:
     """Read a table, choose its columns and gather its labels.
 
     Parameters
@@ -124,6 +178,8 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
         ``journal`` and the options :data:`TABLES`.
     few_labels : bool
         Whether to allow fewer than two classes, and a target that is not in the table yet.
+    in_blocks : bool
+        Whether to read only a sample of a large table.
 
     Raises
     ------
@@ -138,7 +194,11 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
     files = options.get("labels") or ()
     if key and not (files or edges or "journal" in options):
         raise ValueError("--key: only with --labels, --edges or --hyperedges")
-    table = read_table(options)
+    label_files = [read_file(path) for path in files]
+    source = open_large(options, label_files, key) if in_blocks else None
+    sampled = None if source is None else _draw_rows(source, options, label_files, key)
+    table = read_table(options) if sampled is None else sampled.table
+    n_rows = len(table.frame) if sampled is None else sampled.n_rows
     report_progress("reading the columns")
     with prefix_errors(table.name):
         notes = list(table.notes)
@@ -155,16 +215,17 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
         frame = frame.drop(columns=earlier)
         rows = table.rows(frame)
         named |= {"decimal": table.decimal, "allow_no_features": edges is not None}
+        named["n_rows"] = n_rows
         columns = choose_columns(rows, target, **named)
         labels = read_texts(frame, target)
         with prefix_errors(f"column {target!r}"):
-            counts = labels.value_counts(dropna=False)
+            counts = labels.value_counts(dropna=False) if sampled is None else sampled.counts
             markers, more = find_markers(counts, options.get("unlabelled"), options.get("class_"))
         in_table = labels = labels.where(~labels.isin(markers), None)
         notes += [*columns.notes, *columns.left_out_notes(), *more]
-    for path in files:
+    for file in label_files:
         by_position = bool(options.get("by_position"))
-        labels, more = merged_labels(labels, frame, read_file(path), key, by_position)
+        labels, more = merged_labels(labels, frame, file, key, by_position, n_rows)
         notes += more
     with prefix_errors(table.name):
         if files:
@@ -174,8 +235,113 @@ def read_labelled_table(options: Mapping[str, Any], *, few_labels: bool = False)
         features = columns.features(rows, decimal=table.decimal)
     whole = [name for name, kind in columns.used.items() if kind not in ("text", "vector")]
     notes += label_notes(labels, features, whole)
-    graph = None if edges is None else read_edges(edges, frame, key, hyper=hyper)
-    return LabelledTable(replace(table, frame=frame), columns, features, labels, notes, graph)
+    graph = None
+    if edges is not None:
+        graph, more = read_edges(edges, frame, key, hyper=hyper)
+        notes += more
+    if sampled is not None:
+        notes += sampled.notes(len(frame))
+    more_about: Any = (in_table, markers, n_rows, graph, source)
+    return LabelledTable(replace(table, frame=frame), columns, features, labels, notes, *more_about)
+
+
+class _SampledTable(NamedTuple):
+    """Rows of a large table.
+
+    Attributes
+    ----------
+    table : TableFile
+    n_rows : int
+        Number of all rows.
+    n_named : int
+        Rows with a text in the target, or with a label in other files.
+    counts : Series
+        Number of all rows by the text of the target; None for an empty cell.
+    """
+
+    table: TableFile
+    n_rows: int
+    n_named: int
+    counts: pd.Series
+
+    def notes(self, n_sampled: int) -> list[str]:
+        """Return what the user should know about the sample."""
+        from lowrankgcn.files.blocks import MOST_LABELLED
+
+        rows = f"{count(n_sampled)} of {count(self.n_rows)} rows"
+        notes = [f"the kinds of the columns, and the model, are those of a sample of {rows}"]
+        if self.n_named > MOST_LABELLED:
+            named = f"{count(MOST_LABELLED)} of {count(self.n_named)} labelled rows"
+            notes.append(f"the model is fitted to a sample of {named}")
+        return notes
+
+
+def open_large(
+    options: Mapping[str, Any], label_files: Sequence[TableFile] = (), key: str | None = None
+) -> BlockFile | None:
+    """Open a large table, unless an option needs all of its rows in memory, and they fit."""
+    from lowrankgcn.files.blocks import open_blocks
+
+    reading: dict[str, Any] = {name: options.get(name) for name in FILES.split()}
+    if any(reading.pop(name, None) is not None for name in _WHOLE):
+        return None
+    source = open_blocks(options["table"], **reading)
+    if source is None:
+        return None
+    out = options.get("out")
+    format = None if out is None else output_format(out)
+    journal = any("cells" in file.frame.columns for file in label_files) and not key
+    wrong = {
+        "--edges": options.get("edges") is not None,
+        "--hyperedges": options.get("hyperedges") is not None,
+        "--labels with a journal": journal,
+        "--method gcn --architecture full": options.get("architecture") == "full",
+        f"--out {out}": format in ("json", "jsonl", "excel")
+        or (format in ("parquet", "arrow") and source.file.texts),
+    }
+    option = next((name for name, here in wrong.items() if here), None)
+    if option is None:
+        return source
+    if source.needs_memory():
+        advice = "leave it out" if out is None or option != f"--out {out}" else "write CSV"
+        raise ValueError(
+            f"{option} needs all rows in memory, which is too small; {advice}, or "
+            "use a computer with more memory"
+        )
+    return None
+
+
+def _draw_rows(
+    source: BlockFile, options: Mapping[str, Any], label_files: list[TableFile], key: str | None
+) -> _SampledTable:
+    """Draw the rows that a fit uses: all labelled ones, and a uniform sample of the others."""
+    from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
+    from lowrankgcn.estimators.semi_supervised import draw_seed
+    from lowrankgcn.files.blocks import draw_rows
+
+    target = options["target"]
+    _with_target(source.file, target, bool(label_files), [])  # or an error, before all work
+    unlabelled = [text for text in (options.get("unlabelled") or "").split(",") if text]
+    named = named_rows(label_files, key, source.names)
+    counts = pd.Series(dtype=np.int64)
+
+    def priority(block: pd.DataFrame) -> Any:
+        nonlocal counts
+        if target not in block:
+            return named(block).astype(int)
+        texts = read_texts(block, target)
+        seen = texts.map(counts).fillna(0) + texts.groupby(texts).cumcount()
+        here = texts.value_counts(dropna=False)
+        counts = here if counts.empty else counts.add(here, fill_value=0).astype(np.int64)
+        labelled = (texts.notna() & ~texts.isin(unlabelled)).to_numpy()
+        return (labelled | named(block)) + (labelled & (seen < _FIRST).to_numpy())
+
+    seed = draw_seed(options["seed"])
+    frame, n_rows, n_named = draw_rows(source, priority, SpectralGPClassifier.fit_rows, seed)
+    if target not in source.names:
+        counts = pd.Series({None: n_rows})
+    file = replace(source.file, frame=frame, decimal=source.decimal_of(frame))
+    return _SampledTable(file, n_rows, n_named, counts)
 
 
 def _with_target(file: TableFile, target: str, new: bool, notes: list[str]) -> pd.DataFrame:
@@ -199,13 +365,15 @@ def _with_target(file: TableFile, target: str, new: bool, notes: list[str]) -> p
     return frame.assign(**{target: pd.array([None] * len(frame), pd.ArrowDtype(pa.string()))})
 
 
-def _with_labels(frame: pd.DataFrame, labels: pd.Series, before: pd.Series) -> pd.DataFrame:
+def _with_labels(
+    frame: pd.DataFrame, labels: pd.Series, before: pd.Series, kind: Any = None
+) -> pd.DataFrame:
     """Write labels into the target column, in its type if they have it; clear removed ones."""
     target = labels.name
     texts = read_texts(frame, target).where(before.isna() & labels.isna(), labels)
     column = pa.array(texts, pa.string())
     with suppress(pa.ArrowException):  # new classes
-        column = column.cast(frame[target].dtype.pyarrow_dtype)
+        column = column.cast(kind or frame[target].dtype.pyarrow_dtype)
     return frame.assign(**{target: pd.array(column, dtype=pd.ArrowDtype(column.type))})
 
 
@@ -213,7 +381,7 @@ def columns_of_earlier_run(frame: pd.DataFrame) -> list[str]:
     """Return the columns that an earlier run added to a table.
 
     A prediction is followed by its probability, and perhaps by the class without the own label and
-    its probability, sets of classes, which rows are unsure, and probabilities of classes.
+    its probability, sets of classes, which rows are unsure, reasons, and probabilities of classes.
 
     >>> frame = pd.DataFrame({"size": ["1"], "prediction": ["a"], "probability": ["0.9"]})
     >>> columns_of_earlier_run(frame)
@@ -230,7 +398,7 @@ def columns_of_earlier_run(frame: pd.DataFrame) -> list[str]:
 
 def _is_added(frame: pd.DataFrame, name: str) -> bool:
     """Return whether a column has the name and the values of those after a prediction."""
-    if re.fullmatch(r"classes_\d+(\.\d+)?|loo_class(_\d+)?", str(name)):
+    if re.fullmatch(r"classes_\d+(\.\d+)?|loo_class(_\d+)?|reason_\d+(_\d+)?", str(name)):
         return True
     if re.fullmatch(r"unsure(_\d+)?", str(name)):
         return bool(read_texts(frame, name).dropna().str.lower().isin(["true", "false"]).all())
@@ -267,6 +435,22 @@ def check_ending(out: Path | None) -> None:
     """Exit with an error if the format of an output cannot be told from its name."""
     with one_line_errors("--out"):
         output_format(out or "-")
+
+
+@contextmanager
+def open_output(
+    out: Path | None, source: TableFile, *, written: bool = True
+) -> Iterator[TableSink | None]:
+    """Open a table in the format of its name; None prints it as text.
+
+    Other errors than those of writing must be reported inside.
+    """
+    if not written:
+        yield None
+        return
+    path = out or Path("-")
+    with one_line_errors("--out", writing=path), open_table(path, source) as sink:
+        yield sink
 
 
 def write_table(frame: pd.DataFrame, out: Path | None, source: TableFile) -> dict[str, str]:

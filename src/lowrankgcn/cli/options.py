@@ -47,7 +47,9 @@ _NETWORK = "With --method gcn: full, low-rank or reduced; by default full with -
 _BANDWIDTH = "With --method gcn: bandwidth of the Gaussian graph, in the units of the table."
 _OUT = "Write the table with predictions, in the format of this name; - for standard output."
 _LEVEL = "Add sets of classes that contain the true one with this probability, and unsure rows."
+_REASONS = "Add the three strongest reasons of each prediction, in words."
 _IMPORTANCE = "Rank the columns; by default with --report or --json, or for up to 30 columns."
+_ROWS = "Row, counted from 1; repeat for more. By default all rows, with --out."
 _BY = "Explain by columns, by labelled rows or by blocks; auto: by columns."
 _METHODS = (
     "Some of gp, gcn, gcn-reduced, gcn-paper, logistic, forest, svc, boosting, catboost, "
@@ -105,9 +107,6 @@ _PARTS = Literal["spiral", "cars", "mushrooms", "ranks", "smoothers", "filters",
 _SHARES_OF = Literal["auto", "labels", "equal"]
 _KINDS = Literal["auto", "columns", "rows", "blocks"]
 _OPTIONS = (
-    _option(
-        "--row -r", list[int], "N", "Row, counted from 1; repeat for more.", min=1, **_REQUIRED
-    ),
     _option("--labels", list[Path], "FILE", _LABELS, _LABELLING),
     _option(
         "--key",
@@ -134,6 +133,7 @@ _OPTIONS = (
     _output("--report", "Write an HTML report with figures."),
     _output("--save", "Save the model for `lowrankgcn predict`."),
     _flag("--probabilities", "Add a column with the probability of each class.", _OUTPUT),
+    _flag("--reasons", _REASONS, _OUTPUT),
     _option("--level", float, "P", _LEVEL, _OUTPUT, callback=_check_level),
     _flag("--importance/--no-importance", _IMPORTANCE, _OUTPUT, default=None, show_default=False),
     _output("--csv", "Write one row per fit, as CSV."),
@@ -174,6 +174,8 @@ PARAMETERS = {one.name: one for one in _OPTIONS} | {
     "table_or_folder": _parameter("table", list[Path], metavar="TABLE", help=f"{_TABLE} {_FOLDER}"),
     "table": _parameter("table", Path, metavar="TABLE", help="A file that classify can read."),
     "table_or_dataset": _parameter("table", str, metavar="TABLE_OR_DATASET", help=_DATASETS),
+    "some_rows": _option("--row -r", list[int], "N", _ROWS, min=1),
+    "explained": _output("--out -o", "Write the explained rows with their reasons."),
     "model": _parameter("model", Path, metavar="MODEL", help="Model file written by --save."),
     "part": _parameter("what", _PARTS, "all", metavar="NAME", help="Table or figure of the paper."),
     "target": _option("--target -t", str, "COLUMN", _TARGET, **_REQUIRED),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lowrankgcn._format import percent, plural
 from lowrankgcn.cli import terminal
@@ -14,12 +15,11 @@ from lowrankgcn.exceptions import prefix_errors
 if TYPE_CHECKING:
     from lowrankgcn.estimators.model_files import SavedClassifier
     from lowrankgcn.files import Columns
-    from lowrankgcn.tables import Table
 
 _SHOWN = 3  # unknown values in a note
 
 
-@command(f"model tables {FILES} out overwrite probabilities level as_json quiet")
+@command(f"model tables {FILES} out overwrite probabilities reasons level as_json quiet")
 def predict(args: Arguments) -> None:
     """Classify all rows of a table with a model written by `classify --save`.
 
@@ -41,61 +41,70 @@ def predict(args: Arguments) -> None:
     run = terminal.Run(quiet=args.quiet, as_json=args.as_json, rows_printed=to_stdout)
     with run.step("loading"):
         from lowrankgcn.cli import labelled_table
-        from lowrankgcn.cli.predictions import Predictions
+        from lowrankgcn.cli.block_rows import predicted_rows, write_rows
         from lowrankgcn.estimators.model_files import read_model
-        from lowrankgcn.files import read_texts
     labelled_table.check_ending(out)
     with run.step("reading"), one_line_errors():
         classifier = read_model(model)
         columns = model_columns(model, classifier)
-        file = labelled_table.read_table(vars(args))
+        source = labelled_table.open_large(vars(args))
+        file = labelled_table.read_table(vars(args)) if source is None else source.head()
         with prefix_errors(file.name):
             features = columns.features(file.rows(), decimal=file.decimal)
-            known = columns.target in file.frame.columns
-            labels = read_texts(file.frame, columns.target) if known else None
-    with run.computing("prediction", timed=True):
-        shares, sets, unsure = classifier.classify(features, level)
-    kind = classifier.description.get("type")
-    predictions = Predictions.from_labels(
-        classifier.classes, shares, type=kind, level=level, sets=sets, unsure=unsure
-    )
     earlier = labelled_table.columns_of_earlier_run(file.frame)
     earlier = [name for name in earlier if name not in columns.used]
-    frame = file.frame.drop(columns=earlier)
-    added, renamed = predictions.added_to(frame, each_class=args.probabilities)
-    if out is not None or to_stdout:
-        with run.step("writing"):
-            run.files = labelled_table.write_table(added, out, file)
+    with run.computing("prediction", timed=True):
+        whole = features if source is None else None
+        explainer = classifier.restored() if args.reasons else None
+        if args.reasons and not hasattr(explainer, "explain"):
+            raise ValueError(f"{model}: no reasons of networks; use --method gp")
+        work = predicted_rows(classifier, columns, file, whole, earlier, level, explainer)
+        tally, renamed = write_rows(
+            [file.frame] if source is None else source.blocks("prediction"),
+            work,
+            0,
+            out,
+            file,
+            each_class=args.probabilities,
+            written=out is not None or to_stdout,
+        )
+    run.warn(tally.warnings())
+    if out is not None and str(out) != "-":
+        run.files["written"] = str(out)
     facts = {
         "model": f"{model}, {plural(len(columns.used), 'column')}, classes "
-        + ", ".join(predictions.classes),
-        "table": f"{file.name}: {plural(len(frame), 'row')}",
+        + ", ".join(tally.classes),
+        "table": f"{file.name}: {plural(tally.n_rows, 'row')}",
     }
-    agreement = None if labels is None else predictions.agreement(labels)
-    if agreement is not None:
-        share = percent(agreement["right"] / agreement["rows"])
-        facts["agreement"] = f"{share} of {plural(agreement['rows'], 'labelled row')}"
-    expected = {columns.target, *columns.used, *columns.left_out}
-    extra = [name for name in frame.columns if name not in expected]
-    unknown = _unknown_values(classifier, features)
+    agreement = None
+    if tally.checked:
+        agreement = {"right": tally.right, "rows": tally.checked}
+        share = percent(tally.right / tally.checked)
+        facts["agreement"] = f"{share} of {plural(tally.checked, 'labelled row')}"
+    expected = {columns.target, *columns.used, *columns.left_out, *earlier}
+    extra = [name for name in file.frame.columns if name not in expected]
     run.notes += [*file.notes, *labelled_table.earlier_note(earlier, "replaced")]
     if extra:
         run.notes.append("columns that the model does not use: " + ", ".join(map(repr, extra)))
-    for name, values in unknown.items():
-        listed = ", ".join(map(repr, [*values][:_SHOWN])) + (", …" if len(values) > _SHOWN else "")
-        cells = plural(sum(values.values()), "cell")
-        run.notes.append(f"column {name!r}: {cells} with values unknown to the model ({listed})")
+    unknown: Counter[str] = Counter()
+    for (name, _), cells in tally.unknown.items():
+        unknown[name] += cells
+    for name, cells in unknown.items():
+        values = sorted(value for column, value in tally.unknown if column == name)
+        listed = ", ".join(map(repr, values[:_SHOWN])) + (", …" if len(values) > _SHOWN else "")
+        number = plural(cells, "cell")
+        run.notes.append(f"column {name!r}: {number} with values unknown to the model ({listed})")
     run.notes += renamed
     document = {
         "model": str(model),
         "table": file.name,
-        "rows": len(frame),
-        "unknown_values": {name: sum(values.values()) for name, values in unknown.items()},
+        "rows": tally.n_rows,
+        "unknown_values": dict(unknown),
         "passed_over": extra,
         "agreement": agreement,
-        "unsure": None if unsure is None else int(unsure.sum()),
+        "unsure": tally.unsure,
     }
-    predictions.print_summary(run, facts, document)
+    tally.print_summary(run, facts, document)
 
 
 def model_columns(path: Path, classifier: SavedClassifier) -> Columns:
@@ -114,25 +123,3 @@ def model_columns(path: Path, classifier: SavedClassifier) -> Columns:
         advice = "fit it to a table with column names"
         raise ValueError(f"{path}: the model has no column names; {advice}")
     return columns
-
-
-def _unknown_values(classifier: SavedClassifier, features: Table) -> dict[str, dict[str, int]]:
-    """Count the cells of each column and value that the model was not fitted to."""
-    unknown = {}
-    for column in _fitted_columns(classifier):
-        if column.limits is None and column.values != (None,):
-            cells = features[column.name].as_categories()
-            places = enumerate(column.positions(cells.values))
-            new = [k for k, place in places if place == len(column.values)]
-            counts = {str(cells.values[k]): int((cells.codes == k).sum()) for k in new}
-            unknown[str(column.name)] = {value: n for value, n in counts.items() if n}
-    return {name: counts for name, counts in unknown.items() if counts}
-
-
-def _fitted_columns(classifier: SavedClassifier) -> Any:
-    """Return the fitted columns of a table: categories have `values`, dates have a `unit`."""
-    model: Any = classifier.model
-    if model is None:
-        return ()
-    table = model.maps.features if hasattr(model, "maps") else model.extension.cross
-    return getattr(getattr(table, "encoder", None), "columns", ())

@@ -10,9 +10,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, final
 
@@ -21,13 +23,18 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lowrankgcn._format import percent, plural
+from lowrankgcn._format import empty_text, percent, plural
+from lowrankgcn._progress import report_progress
 from lowrankgcn.cli.terminal import Run, name_text
 from lowrankgcn.tables.cells import lower_boolean
 
 if TYPE_CHECKING:
     from lowrankgcn.estimators.evidence import Evidence
+    from lowrankgcn.estimators.explanation import ExplainedRow
 
+_REASONS = 3  # of a row
+_EXPLAINED = 500  # rows explained at a time
+_ROUGH = 200  # evaluations for the reasons of a row
 _DIGITS = 6  # decimals of probabilities
 _SUSPECTS, _MOST_ROWS = 5, 20  # suspicious rows on the console, of classify and of audit
 
@@ -59,6 +66,8 @@ class Predictions:
         Rows that fit no labelled class.
     audit : DataFrame or None
         The labelled rows without their own label, see :func:`audit_labels`.
+    reasons : list of ExplainedRow, or None
+        Explanations of the unlabelled rows.
     """
 
     classes: NDArray[Any]
@@ -71,6 +80,7 @@ class Predictions:
     sets: Any = None
     unsure: Any = None
     audit: Any = None
+    reasons: Any = None
 
     @classmethod
     def from_labels(
@@ -102,47 +112,6 @@ class Predictions:
         names = np.array(["|".join(classes[members]) for members in patterns], dtype=object)
         return list(np.where(self.unlabelled, names[where.reshape(-1)], classes[self.codes]))
 
-    def counts(self) -> dict[str, dict[str, Any]]:
-        """Count labels and predictions of each class, with the mean probability."""
-        counts: dict[str, dict[str, Any]] = {}
-        for position, name in enumerate(self.classes):
-            members = self.codes == position
-            shares = self.probabilities[members & self.unlabelled]
-            counts[name] = {
-                "given": int(members.sum()) - len(shares),
-                "predicted": len(shares),
-                "mean_probability": float(shares.mean()) if len(shares) else None,
-            }
-        return counts
-
-    def agreement(self, labels: pd.Series) -> dict[str, int] | None:
-        """Count the rows with one of `labels`, and those among them predicted correctly."""
-        classes = np.array([*map(lower_boolean, self.classes), None], dtype=object)
-        right = labels.notna() & (labels.map(lower_boolean) == classes[self.codes])
-        n_rows = int(labels.notna().sum())
-        return {"right": int(right.sum()), "rows": n_rows} if n_rows else None
-
-    def suspects(self) -> list[dict[str, Any]]:
-        """Return the suspicious rows, counted from 1, with label and class without the label."""
-        if self.audit is None:
-            return []
-        chosen = self.audit[self.audit["suspect"]].drop(columns="suspect")
-        chosen = chosen.assign(row=chosen["row"] + 1).round(_DIGITS)
-        chosen = chosen.assign(**{name: chosen[name].map(str) for name in ("label", "loo_class")})
-        suspects: list[dict[str, Any]] = chosen.to_dict("records")
-        return suspects
-
-    def set_facts(self) -> dict[str, str]:
-        """Return how many sets have one class, and how many rows fit no class, as a line."""
-        if self.level is None:
-            return {}
-        new, sizes = self.unlabelled, self.sets.sum(axis=1)
-        total, unsure = int(new.sum()), int(self.unsure[new].sum())
-        single = int((new & (sizes == 1)).sum())
-        text = f"{single} of {total} rows have one class, {total - single} several; {unsure} fit no"
-        text += " labelled class (unsure), up to about 5 % are expected"
-        return {f"{100 * self.level:.4g} % sets": text}
-
     def added_to(
         self, frame: pd.DataFrame, *, each_class: bool = False, audit: bool = True
     ) -> tuple[pd.DataFrame, list[str]]:
@@ -164,6 +133,9 @@ class Predictions:
             columns[f"classes_{round(100 * self.level, 6):g}"] = texts
             marked = pa.array(self.unsure & self.unlabelled)
             columns["unsure"] = pd.array(marked, dtype=pd.ArrowDtype(pa.bool_()))
+        if self.reasons is not None:
+            rows = np.flatnonzero(self.unlabelled)
+            columns |= reason_columns(self.reasons, rows, len(frame))
         for name, shares in zip(self.classes, self.shares.T, strict=True) if each_class else ():
             columns[f"probability_{name}"] = np.round(shares, _DIGITS)
         return with_columns(frame, columns)
@@ -188,6 +160,143 @@ class Predictions:
         classes = pd.array(values.to_pylist(), dtype=pd.ArrowDtype(values.type))
         return classes.take(codes, allow_fill=True)
 
+
+@final
+class Tally:
+    """Counts of predictions, added up over blocks of rows.
+
+    Attributes
+    ----------
+    classes : (C,) array of texts
+    n_rows : int
+    n_labelled : int
+        Rows with a given label.
+    level : float or None
+        That of the sets of classes, if there are any.
+    audit : DataFrame or None
+        All labelled rows without their own label, see :func:`audit_labels`.
+    right, checked : int
+        Rows of :meth:`check` that are predicted correctly, and all of them.
+    empty : int
+        Rows without a label and without any cell.
+    unreadable : Counter
+        Cells of each column that are not numbers or dates like the others.
+    unknown : Counter
+        Cells of each column and value that the model was not fitted to.
+    """
+
+    def __init__(self, classes: NDArray[Any]) -> None:
+        self.classes = classes
+        self.level: float | None = None
+        self.audit: Any = None
+        self.n_rows = self.n_labelled = self.right = self.checked = self.empty = 0
+        self.unreadable: Counter[Any] = Counter()
+        self.unknown: Counter[tuple[str, str]] = Counter()
+        self._missing = self._single = self._several = self._unsure = 0
+        self._given = np.zeros(len(classes), np.intp)
+        self._predicted = np.zeros(len(classes), np.intp)
+        self._probability = np.zeros(len(classes))
+
+    def merge(self, other: Tally) -> None:
+        """Add the counts of other rows."""
+        self.level = other.level
+        for name, value in vars(other).items():
+            if name not in ("classes", "level", "audit"):
+                setattr(self, name, getattr(self, name) + value)
+
+    @classmethod
+    def of(cls, predictions: Predictions) -> Tally:
+        """Count the rows of a whole table."""
+        tally = cls(predictions.classes)
+        tally.add(predictions)
+        tally.audit = predictions.audit
+        return tally
+
+    @property
+    def unsure(self) -> int | None:
+        """Rows without a label that fit no labelled class; None if sets were not asked for."""
+        return None if self.level is None else self._unsure
+
+    def add(self, predictions: Predictions) -> None:
+        """Count the rows of a block."""
+        new, codes = predictions.unlabelled, predictions.codes
+        placed, count = new & (codes >= 0), partial(np.bincount, minlength=len(self.classes))
+        self.n_rows += len(codes)
+        self.n_labelled += int((~new).sum())
+        self._missing += int((codes < 0).sum())
+        self._given += count(codes[~new])
+        self._predicted += count(codes[placed])
+        self._probability += count(codes[placed], weights=predictions.probabilities[placed])
+        if predictions.level is not None:
+            self.level, sizes = predictions.level, predictions.sets[new].sum(axis=1)
+            self._single += int((sizes == 1).sum())
+            self._several += int((sizes != 1).sum())
+            self._unsure += int(predictions.unsure[new].sum())
+
+    def check(self, predictions: Predictions, labels: pd.Series) -> None:
+        """Count the rows with one of `labels`, and those among them predicted correctly."""
+        classes = np.array([*map(lower_boolean, self.classes), None], dtype=object)
+        right = labels.notna() & (labels.map(lower_boolean) == classes[predictions.codes])
+        self.checked += int(labels.notna().sum())
+        self.right += int(right.sum())
+
+    def suspects(self) -> list[dict[str, Any]]:
+        """Return the suspicious rows, counted from 1, with label and class without the label."""
+        if self.audit is None:
+            return []
+        chosen = self.audit[self.audit["suspect"]].drop(columns="suspect")
+        chosen = chosen.assign(row=chosen["row"] + 1).round(_DIGITS)
+        chosen = chosen.assign(**{name: chosen[name].map(str) for name in ("label", "loo_class")})
+        suspects: list[dict[str, Any]] = chosen.to_dict("records")
+        return suspects
+
+    def notes(self) -> list[str]:
+        """Return notes on cells that are missing because they differ from the others.
+
+        Raises
+        ------
+        ValueError
+            If these are most of a column.
+        """
+        for name, cells in self.unreadable.items():
+            if 2 * cells > self.n_rows:
+                got = f"others in {cells} of {self.n_rows} rows"
+                raise ValueError(
+                    f"column {name!r}: expected numbers or dates as at first, got {got}"
+                )
+        return [
+            f"column {name!r}: {plural(cells, 'cell')} that are not numbers or dates like the "
+            "others are read as missing"
+            for name, cells in self.unreadable.items()
+            if cells
+        ]
+
+    def warnings(self) -> list[str]:
+        """Return a warning on rows without any cell."""
+        return [empty_text(self.empty)] if self.empty else []
+
+    def counts(self) -> dict[str, dict[str, Any]]:
+        """Count labels and predictions of each class, with the mean probability."""
+        means = self._probability / np.maximum(1, self._predicted)
+        columns = self._given.tolist(), self._predicted.tolist(), means.tolist()
+        return {
+            str(name): {
+                "given": given,
+                "predicted": predicted,
+                "mean_probability": mean if predicted else None,
+            }
+            for name, given, predicted, mean in zip(self.classes, *columns, strict=True)
+        }
+
+    def set_facts(self) -> dict[str, str]:
+        """Return how many sets have one class, and how many rows fit no class, as a line."""
+        if self.level is None:
+            return {}
+        total = self._single + self._several
+        text = f"{self._single} of {total} rows have one class, {self._several} several; "
+        text += f"{self._unsure} fit no labelled class (unsure), up to about 5 % are expected"
+        return {f"{100 * self.level:.4g} % sets": text}
+
     def print_summary(
         self,
         run: Run,
@@ -208,7 +317,7 @@ class Predictions:
         cells : callable, optional
             Returns cells of rows as texts, for a table of the suspicious rows.
         """
-        counts, missing = self.counts(), int((self.codes < 0).sum())
+        counts, missing = self.counts(), self._missing
         scores: dict[str, list[Any]] = {}
         if evidence is not None:
             scores = {**evidence.scores, "recall_interval": evidence.recall_intervals}
@@ -244,9 +353,9 @@ class Predictions:
     ) -> tuple[list[str], list[list[str]]]:
         """Return the header and the rows of the table of the classes."""
         columns: dict[str, list[str]] = {"class": [*counts]}
-        if not self.unlabelled.all():
+        if self.n_labelled:
             columns["given"] = [str(row["given"]) for row in counts.values()]
-        if self.unlabelled.any():
+        if self.n_labelled < self.n_rows:
             columns["predicted"] = [str(row["predicted"]) for row in counts.values()]
             shares = [percent(row["mean_probability"]) for row in counts.values()]
             columns["mean probability"] = shares
@@ -258,6 +367,33 @@ class Predictions:
             none = {"class": "none", "predicted": str(missing)}
             rows.append([none.get(name, "–") for name in columns])
         return [*columns], rows
+
+
+def explain_rows(
+    classifier: Any, features: Any, rows: Any = None, by: str = "auto", *, rough: bool = True
+) -> list[ExplainedRow]:
+    """Explain some rows of a table, by default all, in parts with progress.
+
+    A rough explanation finds the largest contributions in a few milliseconds per row.
+    """
+    options = {"evaluations": _ROUGH} if rough else {}
+    rows = np.arange(len(features)) if rows is None else rows
+    explained: list[ExplainedRow] = []
+    for start in range(0, len(rows), _EXPLAINED):
+        report_progress("explaining", start, len(rows))
+        part = features.take(rows[start : start + _EXPLAINED])
+        explained += classifier.explain(part, by=by, **options)
+    return explained
+
+
+def reason_columns(explained: Sequence[ExplainedRow], rows: Any, n_rows: int) -> dict[str, Any]:
+    """Return columns of reasons of `n_rows` rows: those of the explained ones, otherwise empty."""
+    texts = np.full((_REASONS, n_rows), None, object)
+    for row, one in zip(rows, explained, strict=True):
+        reasons = one.reasons(_REASONS, first=1)
+        texts[: len(reasons), row] = reasons
+    kind = pd.ArrowDtype(pa.string())
+    return {f"reason_{k + 1}": pd.array(column, kind) for k, column in enumerate(texts)}
 
 
 def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any]) -> tuple[pd.DataFrame, list[str]]:

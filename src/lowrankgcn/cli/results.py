@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from lowrankgcn.cli import terminal
 
 if TYPE_CHECKING:
     from lowrankgcn.cli.labelled_table import LabelledTable
+    from lowrankgcn.cli.predictions import Tally
     from lowrankgcn.estimators.evidence import Evidence
 
 _LEAST_SHARE = 0.05  # of what the predictions depend on, to be named
@@ -31,23 +33,30 @@ def write_report(
     from lowrankgcn.report.pages import render_classification  # loads Jinja2
 
     about |= {"columns": data.columns, "source": data.table.name}
+    about["numbers"] = data.table.frame.index.to_numpy()
     about |= {"evidence": evidence, "seed": classifier.random_state}
     classification = Classification(classifier, data.table.frame, data.labels, **about)
     terminal.write_output(path, render_classification(classification), "--report")
 
 
-def save_model(path: Path, data: LabelledTable, classifier: Any) -> None:
-    """Write a fitted classifier with the columns it needs."""
-    described = {"columns": data.columns, "type": data.type, "source": data.table.name}
+def save_model(
+    path: Path, data: LabelledTable, classifier: Any, unreadable: Mapping[Any, int] | None = None
+) -> None:
+    """Write a fitted classifier with the columns it needs; cells of some may be unreadable."""
+    more = [name for name, cells in (unreadable or {}).items() if cells]
+    missing = tuple(dict.fromkeys([*data.columns.unreadable_as_missing, *more]))
+    columns = replace(data.columns, unreadable_as_missing=missing)
+    described = {"columns": columns, "type": data.type, "source": data.table.name}
+    whole = data.source is None
     with terminal.one_line_errors("--save", writing=path):
-        lowrankgcn.save(classifier, path, description=described)
+        lowrankgcn.save(classifier, path, fitted_rows=whole, description=described)
 
 
 def fit_summary(
-    data: LabelledTable, classifier: Any, evidence: Evidence | None
+    data: LabelledTable, tally: Tally, classifier: Any, evidence: Evidence | None
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """Return lines, and entries of the JSON document, about the table and the fit."""
-    columns, n_rows, n_labelled = data.columns, len(data.labels), data.n_labelled
+    columns, n_rows, n_labelled = data.columns, tally.n_rows, tally.n_labelled
     kinds = Counter(_KINDS[kind] for kind in columns.used.values())
     kinds_text = ", ".join(f"{n} {kind}" for kind, n in kinds.items()) or "a graph"
     process = hasattr(classifier, "graphs_")

@@ -51,8 +51,8 @@ def studio(args: Arguments) -> None:
         data = read_labelled_table(options, few_labels=True)
     with run.progress("loading"), terminal.one_line_errors():
         from lowrankgcn.studio import server
-        from lowrankgcn.studio.engine import Engine
         from lowrankgcn.studio.journal import Journal
+        from lowrankgcn.studio.later import Later
         from lowrankgcn.studio.session import Session
         from lowrankgcn.studio.view import View
 
@@ -62,9 +62,15 @@ def studio(args: Arguments) -> None:
         journal.read()  # a wrong line need not wait for the graphs
     terminal.check_outputs({"the journal": place}, terminal.inputs([table]))
     warnings.simplefilter("ignore", UserWarning)  # of graphs; the page shows what matters
-    with run.progress("fitting"), terminal.one_line_errors():
-        settings = {"graph": args.graph, "random_state": args.seed, **data.graph_option}
-        engine = Engine(data.rows, settings)
+    settings = {"graph": args.graph, "random_state": args.seed, **data.graph_option}
+
+    def prepare() -> Any:
+        from lowrankgcn.studio.engine import Engine  # its libraries take a second
+
+        return Engine(data.rows, settings)
+
+    with run.progress("opening"), terminal.one_line_errors():
+        engine: Any = Later(prepare)
         session = Session(data.labels.tolist(), journal, engine)
         command_line = terminal.command_line(args.context, "image", "port", "browser")
         view = View(table, data, session, engine, partial(_write, data, command_line), args.image)
@@ -78,7 +84,10 @@ def studio(args: Arguments) -> None:
     typer.echo(f"{table.name}: {count}, labels in {place.name}\n{address}\nCtrl-C ends the studio")
     if args.browser:
         webbrowser.open(address)
-    server.serve(app, listener)
+    server.serve(app, listener, engine.future)
+    if engine.future.done():
+        with terminal.one_line_errors():
+            engine.future.result()
 
 
 def _write(

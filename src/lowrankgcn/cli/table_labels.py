@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lowrankgcn._format import plural
+from lowrankgcn.cli import terminal
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import TableFile, read_file, read_texts
 from lowrankgcn.files.row_matching import RowMatcher, free_name
@@ -121,6 +123,7 @@ def merged_labels(
     more: TableFile,
     key: str | None,
     by_position: bool = False,
+    n_rows: int | None = None,
 ) -> tuple[pd.Series, list[str]]:
     """Add the labels of another file.
 
@@ -137,6 +140,9 @@ def merged_labels(
         Column of both tables that identifies the rows; journals of the studio do without it.
     by_position : bool
         Whether labels of a journal stay at their row numbers, whatever the cells.
+    n_rows : int, optional
+        Number of rows of the whole table, if `frame` has only some of them, with their numbers as
+        the index.
 
     Raises
     ------
@@ -177,7 +183,7 @@ def merged_labels(
             rows = present.to_numpy(np.intp)
             changed, new = changed.loc[present.index], new[present.index]
         else:
-            rows = row_positions(changed[place], frame, key)
+            rows = row_positions(changed[place], frame, key, n_rows)
         _check_cells(changed, frame.iloc[rows], {target, place})
     if len(set(rows.tolist())) < len(rows):
         notes.append(f"{more.name} has several labels of one row; the last one is used")
@@ -190,10 +196,32 @@ def merged_labels(
     return labels, notes
 
 
-def row_positions(column: pd.Series, frame: pd.DataFrame, key: str | None) -> Any:
+def named_rows(
+    files: Iterable[TableFile], key: str | None, names: Collection[str]
+) -> Callable[[pd.DataFrame], Any]:
+    """Return what marks the rows of a block that label files name, by number or by `key`."""
+    place = key or free_name("row", names)
+    columns = [file.frame[place].to_frame() for file in files if place in file.frame]
+    texts = {text for column in columns for text in read_texts(column, place)}
+    numbers = {int(text) - 1 for text in texts if str(text).isdecimal()}
+
+    def mark(block: pd.DataFrame) -> Any:
+        if key is None:
+            return np.isin(block.index, list(numbers))
+        if not texts or key not in block:
+            return np.zeros(len(block), bool)
+        return read_texts(block, key).isin(texts - {None}).to_numpy()
+
+    return mark
+
+
+def row_positions(
+    column: pd.Series, frame: pd.DataFrame, key: str | None, n_rows: int | None = None
+) -> Any:
     """Return positions in a table from row numbers, or from values of its column `key`."""
     if key is None:
-        return _row_numbers(column, len(frame))
+        numbers = _row_numbers(column, len(frame) if n_rows is None else n_rows)
+        return numbers if n_rows is None else frame.index.get_indexer(numbers)
     if key not in frame.columns:
         raise ValueError(f"--key: expected a column of the table, got {key!r}")
     known, wanted = read_texts(frame, key), read_texts(column.to_frame(), column.name)
@@ -242,8 +270,10 @@ def _check_cells(labelled: pd.DataFrame, rows: pd.DataFrame, others: set[str]) -
         raise ValueError(f"its rows are not those of the table: {example}; {advice}")
 
 
-def read_edges(path: Path, frame: pd.DataFrame, key: str | None, *, hyper: bool = False) -> Any:
-    """Read the graph whose nodes are the rows of a table.
+def read_edges(
+    path: Path, frame: pd.DataFrame, key: str | None, *, hyper: bool = False
+) -> tuple[Any, list[str]]:
+    """Read the graph whose nodes are the rows of a table; return it with notes.
 
     Parameters
     ----------
@@ -285,7 +315,7 @@ def read_edges(path: Path, frame: pd.DataFrame, key: str | None, *, hyper: bool 
             if (numbers < 0).any():
                 raise ValueError(f"column {names[1]!r}: expected hyperedges, got an empty cell")
             pairs = np.stack([index[0], numbers])
-            return Hypergraph.from_hyperedge_index(pairs, n_nodes=len(frame))
+            return Hypergraph.from_hyperedge_index(pairs, n_nodes=len(frame)), []
         weights = None
         if len(names) == 3:
             with prefix_errors(f"column {names[2]!r}"):
@@ -293,4 +323,20 @@ def read_edges(path: Path, frame: pd.DataFrame, key: str | None, *, hyper: bool 
                 weights = column.as_numbers().as_floats(names[2])
                 if np.isnan(weights).any():
                     raise ValueError("expected a weight for every edge, got an empty cell")
-        return AdjacencyGraph.from_edge_index(index, weights, n_nodes=len(frame))
+        with terminal.collect_warnings() as texts:
+            graph = AdjacencyGraph.from_edge_index(index, weights, n_nodes=len(frame))
+        return graph, [f"{file.name}: {text}" for text in (*texts, *_edge_notes(index))]
+
+
+def _edge_notes(index: NDArray[np.intp]) -> Iterator[str]:
+    """Yield notes on loops and on edges that are listed several times in the same direction.
+
+    >>> list(_edge_notes(np.array([[0, 1, 0, 2], [1, 0, 1, 2]])))
+    ['1 edge joins a row to itself', '1 edge is listed again; the weights add up']
+    """
+    loops = int((index[0] == index[1]).sum())
+    if loops:
+        yield f"{plural(loops, 'edge joins', 'edges join')} a row to itself"
+    again = index.shape[1] - np.unique(index, axis=1).shape[1]
+    if again:
+        yield f"{plural(again, 'edge is', 'edges are')} listed again; the weights add up"

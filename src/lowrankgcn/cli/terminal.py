@@ -131,6 +131,10 @@ class Run:
         show = self.step if timed else self.progress
         with show(name), one_line_errors(), collect_warnings() as texts:
             yield
+        self.warn(texts)
+
+    def warn(self, texts: Sequence[str]) -> None:
+        """Keep warnings, and print them."""
         self.warnings += texts
         for warning in () if self.quiet else texts:
             typer.echo(f"warning: {warning}", err=True)

@@ -34,6 +34,7 @@ from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import finite_array, invalid, positive_int
 from lowrankgcn.distributed.partitions import Part, Partitions, compute, take
 from lowrankgcn.estimators.class_labels import labelled_cells, read_weights
+from lowrankgcn.estimators.rows import smallest_keys
 
 _FAN_IN = 8  # samples that one task joins
 _LARGE = 2**23  # bytes of a model that are sent once, and not with every computation
@@ -113,10 +114,7 @@ class Sample(NamedTuple):
 
     def trimmed(self, count: int) -> Sample:
         """Keep the rows with the `count` smallest keys, and all labelled rows."""
-        count = max(count, int((self.keys < 0).sum()))
-        if len(self.keys) <= count:
-            return self
-        kept = np.sort(np.argpartition(self.keys, count - 1)[:count])
+        kept = smallest_keys(self.keys, count)
         columns = tuple(take(column, kept) for column in self.columns)
         return Sample(columns, self.keys[kept], self.lengths)
 

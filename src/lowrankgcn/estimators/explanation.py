@@ -94,6 +94,8 @@ class Contribution:
     error : float
         Standard error of the amount. It is zero unless the amount is that of one of many columns,
         which is a mean over random orders.
+    level : {"high", "average", "low", "late", "early", ""}
+        Which third of the fitted numbers or dates the value is in; empty for other kinds.
 
     See Also
     --------
@@ -111,6 +113,22 @@ class Contribution:
     value: Any
     amount: float
     error: float = 0.0
+    level: str = field(default="", repr=False)
+
+    def words(self, first: int = 0) -> str:
+        """Say in plain words what supports the class, counting rows from `first`.
+
+        >>> Contribution("column", "size", "5.1", 1.0, level="high").words()
+        'size 5.1 is high'
+        >>> Contribution("row", 16, "setosa", 0.3).words(first=1)
+        'similar to row 17 (setosa)'
+        """
+        if self.kind == "row":
+            return f"similar to row {int(self.name) + first} ({self.value})"
+        if self.kind == "block":
+            return block_words(str(self.name))
+        name = f"column {self.name}" if isinstance(self.name, int) else self.name
+        return f"{name} {self.value} is {self.level}" if self.level else f"{name} is {self.value}"
 
 
 @final
@@ -169,6 +187,19 @@ class ExplainedRow:
     contributions: tuple[Contribution, ...] = field(repr=False)
     linked: tuple[int, int] | None = field(default=None, repr=False)
 
+    def reasons(self, count: int = 3, first: int = 0) -> list[str]:
+        """Return the strongest contributions to the class in plain words, the strongest first.
+
+        There are at most `count`; contributions against the class are not among them, and neither
+        are rows of other classes.
+        """
+        support = [
+            one
+            for one in self.contributions
+            if one.amount > 0 and (one.kind != "row" or one.value == self.predicted)
+        ]
+        return [one.words(first) for one in support[:count]]
+
     def lines(self, by: By, top: int | None = _SHOWN, first: int = 0) -> list[str]:
         """Return the prediction and the `top` contributions as text, counting rows from `first`.
 
@@ -181,7 +212,8 @@ class ExplainedRow:
         ]
         if self.linked is not None:
             same, count = self.linked
-            lines.append(f"  {same} of {plural(count, 'linked node')} predicted {self.predicted}")
+            those = f"{same} of {plural(count, 'linked node')} predicted {self.predicted}"
+            lines.append(f"  {those if count else 'no linked nodes'}")
         shown = sorted(self.contributions[:top], key=lambda one: one.amount < 0)
         lines += [f"  {one.amount:+.2f}  {_reason(one, first)}" for one in shown]
         rest = self.contributions[len(shown) :]
@@ -205,7 +237,7 @@ def _reason(one: Contribution, first: int) -> str:
     if one.kind == "row":
         return f"labelled row {int(one.name) + first}: {one.value}"
     if one.kind == "block":
-        return str(one.name)
+        return f"{one.name} ({block_words(str(one.name))})"
     name = f"column {one.name}" if isinstance(one.name, int) else one.name
     if isinstance(one.value, Nearest):
         return f"{name} like that of labelled rows {one.value.text(first)}"

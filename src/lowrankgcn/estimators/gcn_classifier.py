@@ -39,7 +39,8 @@ class GCNClassifier(SemiSupervisedClassifier):
     ----------
     graph : {"auto", "gaussian", "hypergraph", "knn", "precomputed"} or Graph
         Graph of the rows. "auto": a hypergraph for tables with categories (numbers are binned); for
-        numbers, the Gaussian graph where fast sums are cheap, else ten nearest neighbours.
+        numbers, the Gaussian graph where fast sums are cheap, else ten nearest neighbours, of wide
+        sparse rows (word counts) in 64 singular vectors.
         "precomputed": X is the matrix of weights. With a graph object, X holds the features only.
         Without features the networks use the eigenvectors.
     architecture : {"auto", "low-rank", "reduced", "full"}

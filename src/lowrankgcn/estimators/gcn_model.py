@@ -24,6 +24,7 @@ from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
+from lowrankgcn.gp.node_features import NodeFeatures
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.extension import Extension
 
@@ -119,14 +120,14 @@ class GCNModel:
 
     Attributes
     ----------
-    scale : PointScale or None
-        None unless the rows are points.
+    scale : PointScale, NodeFeatures or None
+        Map from numbers or wide sparse rows to points; None for other rows.
     extension : Extension
         Its roots are zero at rows without affinity to a component with a label.
     ensemble : Ensemble
     """
 
-    scale: PointScale | None
+    scale: PointScale | NodeFeatures | None
     extension: Extension
     ensemble: Ensemble
 

@@ -40,6 +40,7 @@ from lowrankgcn.estimators.gcn_model import PointScale
 from lowrankgcn.estimators.parameters import GCNParameters
 from lowrankgcn.estimators.rows import Kind
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
+from lowrankgcn.gp.node_features import NodeFeatures
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.gaussian_sums import PointCloud, number_of_modes
@@ -98,7 +99,7 @@ class Features:
 
 def build_graph(
     kind: Kind, data: Any, settings: GCNParameters, seed: int
-) -> tuple[Graph, Features | None, PointScale | None]:
+) -> tuple[Graph, Features | None, PointScale | NodeFeatures | None]:
     """Return graph, features and scale of rows, as far as rows of this kind have them."""
     graph, raw = settings.graph, settings.features == "raw"
     if kind == "graph":
@@ -113,6 +114,11 @@ def build_graph(
         if isinstance(graph, str):
             graph = Hypergraph.from_encoder(encoder, codes)
         return graph, features, None
+    if kind == "sparse":  # words
+        reader, _ = NodeFeatures.fit(data, seed, points=True)
+        points = reader.points(data)
+        words = Features(points, np.zeros(points.shape[1]))
+        return point_graph("knn", points, None, random_state=seed), words, reader
     scale = None
     if isinstance(graph, Graph):
         if not sp.issparse(data):

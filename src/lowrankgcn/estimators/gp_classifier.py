@@ -55,9 +55,10 @@ class SpectralGPClassifier(ProcessClassifier):
     graph : {"auto", "knn", "gaussian", "hypergraph", "precomputed"} or Graph
         Graphs of the spectral blocks. "auto": every graph that can be built.
         "precomputed": X is the matrix of weights. With a graph object, X holds the features, which
-        are propagated over given edges or hyperedges (``lowrankgcn.gp.graph_filters``). For
-        weights, sparse incidence rows or a graph in place of X, the spectral blocks of that graph
-        are the only ones.
+        are propagated over given edges or hyperedges (``lowrankgcn.gp.graph_filters``). Sparse rows
+        are features, such as word counts: wide ones are propagated over their nearest neighbours;
+        with "hypergraph" they are an incidence matrix. For weights, incidence rows or a graph in
+        place of X, the spectral blocks of that graph are the only ones.
     blocks : "auto" or sequence of str
         Names of the blocks to use (:mod:`lowrankgcn.gp.recipe`); "auto" uses all.
     rank : int
@@ -271,7 +272,7 @@ class SpectralGPClassifier(ProcessClassifier):
         """
         check_is_fitted(self)
         maps: RowViews = self._model.maps
-        if maps.nodes is None:
+        if maps.nodes is None or not maps.nodes.has_edges:
             raise invalid("update_graph", "a classifier of features on a graph", "another one")
         graph = graph if isinstance(graph, Graph) else AdjacencyGraph(graph)
         prepared = self._fitted_rows() if maps.features is not None else None
@@ -294,7 +295,7 @@ class SpectralGPClassifier(ProcessClassifier):
         """Return the estimator tags of scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
-        tags.input_tags.sparse |= isinstance(self.graph, Graph) or self.graph == "auto"
+        tags.input_tags.sparse |= isinstance(self.graph, Graph) or self.graph in ("auto", "knn")
         return tags
 
 

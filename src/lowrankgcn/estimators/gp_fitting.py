@@ -107,8 +107,9 @@ def prepare_rows(
     sample = Sample.draw(rows, settings.graph, always, settings.fit_rows, seed)
     graph, data, fitted_only = settings.graph, sample.data, ""
     options: Any = {"rank": settings.rank, "tol": settings.tol, "random_state": seed}
-    if rows.kind == "nodes" and isinstance(graph, Graph):
-        views = FittedViews.fit(data, graphs=(), given=graph, **options)
+    if rows.kind in ("nodes", "sparse"):
+        given = graph if isinstance(graph, Graph) else None
+        views = FittedViews.fit(data, graphs=(), given=given, **options)
     elif rows.kind != "table":
         make: Any = {"affinities": AdjacencyGraph, "incidence": Hypergraph}.get(rows.kind)
         views = FittedViews.fit(None, given=data if make is None else make(data), **options)
@@ -228,12 +229,15 @@ def _blocks(
 
 def _background(prepared: PreparedRows, distributions: FloatArray) -> dict[str, FloatArray]:
     """Return rows that represent the table, sorted by predicted class and probability."""
-    if prepared.views.maps.features is None or prepared.views.maps.nodes is not None:
+    if prepared.views.maps.features is None:
         return {}
     order = np.lexsort((distributions.max(axis=1), distributions.argmax(axis=1)))
     places = (np.arange(_BACKGROUND) + 0.5) * len(order) / _BACKGROUND
     chosen = order[np.unique(places.astype(np.intp))]
-    return prepared.views.maps.parts(prepared.sample.data.take(chosen))
+    if prepared.views.maps.nodes is None:
+        return prepared.views.maps.parts(prepared.sample.data.take(chosen))
+    parts = prepared.views.parts  # without those of propagated features
+    return {name: parts[name][chosen] for name in prepared.views.maps.owners}
 
 
 def _share_factors(

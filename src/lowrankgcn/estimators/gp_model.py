@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
 from typing import Annotated, Any, final
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from lowrankgcn._codec import saved
-from lowrankgcn._format import plural
+from lowrankgcn._format import empty_text, plural
 from lowrankgcn._parallel import chunks
-from lowrankgcn._validation import invalid, positive_float
+from lowrankgcn._validation import positive_float
 from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation, Nearest
 from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.exceptions import ColumnWarning, warn_caller
-from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows, log_odds
+from lowrankgcn.gp.attribution import (
+    EVALUATIONS,
+    by_blocks,
+    by_columns,
+    by_features,
+    by_rows,
+    log_odds,
+)
 from lowrankgcn.gp.blocks import LinearBlock, RadialBlock
 from lowrankgcn.gp.compiled import CompiledScores
 from lowrankgcn.gp.conformal import Novelty, conformal_limit, prediction_sets
@@ -139,28 +147,25 @@ class GPModel:
         self, function: Callable[[Any], FloatArray], X: Any, edges: Any = None
     ) -> FloatArray:
         """Apply a function to the parts of new rows in chunks; new nodes are read together."""
-        if self.maps.nodes is not None:
+        if self.maps.nodes is not None or edges is not None:
             return function(self.maps.parts(X, edges))
-        if edges is not None:
-            raise invalid("edges", "None, because no features were fitted on a graph", "edges")
         return map_rows(lambda rows: function(self.maps.parts(rows)), X, _CHUNK)
 
-    def _without_cells(self, X: Any, count: int) -> NDArray[np.bool_]:
+    def without_cells(self, X: Any, count: int) -> NDArray[np.bool_]:
         """Return which rows have neither a cell nor a node, shape (q,)."""
         graph = self.maps.nodes is not None or "given" in self.maps.embeddings
         return X.empty_rows.copy() if isinstance(X, Table) and not graph else np.zeros(count, bool)
 
     def with_class_shares(self, distributions: FloatArray, X: Any, known: Any = ()) -> FloatArray:
         """Give rows without a cell, except the `known` ones, the class shares, with a warning."""
-        empty = self._without_cells(X, len(distributions))
+        empty = self.without_cells(X, len(distributions))
         empty[np.asarray(known, np.intp)] = False
         if empty.any():
             shares = np.bincount(self.codes, minlength=distributions.shape[1])
             distributions[empty] = apply_factors(
                 shares[None] / len(self.codes), self.process.factors
             )
-            rows = f"{plural(int(empty.sum()), 'row')} without any cell"
-            warn_caller(f"the probabilities of {rows} are the class shares", ColumnWarning)
+            warn_caller(empty_text(int(empty.sum())), ColumnWarning)
         return distributions
 
     @cached_property
@@ -202,6 +207,15 @@ class GPModel:
                     squares[: len(response)] += amplitude * response
             filters[name] = LearnedFilter(name, embedding.eigenvalues, np.sqrt(squares))
         return filters | learned_filters(self.block_shares)
+
+    def node_importance(self, parts: Any, names: Any) -> dict[Any, float]:
+        """Return the mean size of the contributions of columns to these rows, in total one."""
+        pair = most_probable(self.process.distributions(self.compiled.at(parts)))
+        amounts = by_features(self.compiled, self.background, parts, pair)[1]
+        sizes = np.abs(amounts[:, : len(names)]).mean(axis=0)
+        total = float(sizes.sum()) or 1.0
+        order = np.argsort(-sizes, kind="stable").tolist()
+        return {names[k]: float(sizes[k]) / total for k in order}
 
     def column_importance(self, X: Any, random_state: int) -> dict[Any, float]:
         """Return the mean change of distributions if a column is permuted, in total one.
@@ -253,27 +267,37 @@ class GPModel:
         return near
 
     def explain(
-        self, X: Any, classes: NDArray[Any], by: By, parts: Any = None, linked: Any = None
+        self,
+        X: Any,
+        classes: NDArray[Any],
+        by: By,
+        parts: Any = None,
+        linked: Any = None,
+        names: Any = (),
+        evaluations: int = EVALUATIONS,
     ) -> Explanation:
         """Split the log-odds of the two most probable classes of every row.
 
         Parameters
         ----------
         X : rows
-            Needed to explain by columns, or without parts.
         classes : (C,) array
         by : {"columns", "rows", "blocks"}
         parts : mapping, optional
             Parts of the rows, otherwise of X.
         linked : (q, C) array, optional
             Number of linked nodes by their predicted class.
+        names : sequence
+            Of the columns of wide features.
+        evaluations : int
+            Of mixed rows, to explain a row of a table by columns.
         """
         parts = self.maps.parts(X) if parts is None else parts
         scores = self.compiled.at(parts)
         shares = self.with_class_shares(self.process.distributions(scores), X)
-        pair = tuple(np.argsort(-shares, axis=1, kind="stable")[:, :2].T)
+        pair = most_probable(shares)
         errors: Any = None
-        named: Any  # kind, name and value of the contributions to each row
+        named: Any  # kind, name, value and level of the contributions to each row
         if by == "rows":
             baselines, amounts = by_rows(self.process, self.maps.views(parts), pair)
             labels = classes[self.codes[self.process.index]]
@@ -283,20 +307,33 @@ class GPModel:
             baselines, amounts = by_blocks(self.process, self.maps.views(parts), pair)
             named = repeat([("block", block.name, None) for block in self.process.blocks])
         else:
-            baselines, amounts, errors = by_columns(self.compiled, self.background, parts, pair)
-            assert self.maps.features is not None
-            table = self.maps.features.match(X)
-            near = self._nearest(self.maps.views(parts)["standard"], classes)
-            texts = {
-                name: near[name] if name in near else table[name].texts() for name in table.names
-            }
-            columns = [[("column", name, text) for text in texts[name]] for name in table.names]
-            named = zip(*columns, repeat(("block", "given", None)), strict=False)
+            if self.maps.nodes is None:
+                baselines, amounts, errors = by_columns(
+                    self.compiled, self.background, parts, pair, evaluations
+                )
+            else:
+                baselines, amounts, errors = by_features(
+                    self.compiled, self.background, parts, pair
+                )
+            if self.maps.features is None:
+                named = _named_words(X, names, amounts)
+            else:
+                table = self.maps.features.match(X.toarray() if sp.issparse(X) else X)
+                near = self._nearest(self.maps.views(parts)["standard"], classes)
+                fitted = {one.name: one for one in self.maps.features.scores}
+                columns = []
+                for name in table.names:
+                    texts: Any = near[name] if name in near else table[name].texts()
+                    known = fitted.get(name) if name not in near else None
+                    levels = [""] * len(texts) if known is None else known.levels(table[name])
+                    pairs = zip(texts, levels, strict=True)
+                    columns.append([("column", name, *one) for one in pairs])
+                named = zip(*columns, repeat(("block", "given", None)), strict=False)
         errors = np.zeros_like(amounts) if errors is None else errors
         odds = log_odds(self.process, scores, pair)
         if by != "columns":  # in double precision, to add up
             odds = baselines + amounts.sum(axis=1)
-        empty = self._without_cells(X, len(shares))  # the class shares are all there is
+        empty = self.without_cells(X, len(shares))  # the class shares are all there is
         rows, first, second = np.flatnonzero(empty), pair[0][empty], pair[1][empty]
         odds[rows] = baselines[rows] = np.log(shares[rows, first] / shares[rows, second])
         amounts[rows] = 0.0
@@ -305,7 +342,9 @@ class GPModel:
             order = np.argsort(-np.abs(amounts[i]), kind="stable")
             figures = np.column_stack([amounts[i], errors[i]]).tolist()
             contributions = (
-                Contribution(*about[k], *figures[k]) for k in order if amounts[i, k] != 0
+                Contribution(*(*about[k][:3], *figures[k], *about[k][3:]))
+                for k in order
+                if amounts[i, k] != 0
             )
             row = ExplainedRow(
                 row=i,
@@ -320,3 +359,17 @@ class GPModel:
             )
             explained.append(row)
         return Explanation(tuple(explained), by)
+
+
+def _named_words(X: Any, names: Any, amounts: FloatArray) -> Iterator[Any]:
+    """Yield kind, name and value of the columns that contribute to each row, by position."""
+    X = X if sp.issparse(X) or isinstance(X, np.ndarray) else Table.read(X, "X").as_matrix()
+    for i, row in enumerate(amounts):
+        cells = X[[i]].toarray()[0] if sp.issparse(X) else X[i]
+        yield {k: ("column", names[k], f"{cells[k]:g}") for k in np.flatnonzero(row).tolist()}
+
+
+def most_probable(distributions: FloatArray) -> tuple[Any, Any]:
+    """Return the two most probable classes of each row, the first one first."""
+    first, second = np.argsort(-distributions, axis=1, kind="stable")[:, :2].T
+    return first, second

@@ -21,11 +21,15 @@ from lowrankgcn.estimators.explanation import By, Explanation
 from lowrankgcn.estimators.gp_fitting import PreparedRows
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.label_audit import audit_labels
+from lowrankgcn.estimators.rows import take
 from lowrankgcn.estimators.semi_supervised import SemiSupervisedClassifier, draw_seed
+from lowrankgcn.gp.attribution import EVALUATIONS
 from lowrankgcn.gp.node_graph import PropagatedRows
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.suggestion import TRUSTED_LABELS, choose_rows, entropy, first_of_views
 from lowrankgcn.gp.views import RowViews
+
+_EXPLAINED, _EXPLAINED_TABLE = 100, 30  # nodes from which the importance of columns is estimated
 
 
 class ProcessClassifier(SemiSupervisedClassifier):
@@ -89,9 +93,9 @@ class ProcessClassifier(SemiSupervisedClassifier):
         ----------
         X : array, DataFrame or sparse array
             Rows like those given to fit: with ``graph="precomputed"`` their weights to the fitted
-            rows, shape (q, n); with sparse incidence rows, incidence rows; with a graph in place of
-            X, rows like those the graph was built from; with features on a graph, those of new
-            nodes. For a Dask collection the result is a lazy Dask array.
+            rows, shape (q, n); with a graph in place of X, rows like those the graph was built
+            from; with features on a graph, those of new nodes. For a Dask collection the result is
+            a lazy Dask array.
         edges : (k, 2) int array or sparse matrix, optional
             Edges of new nodes, for features on a graph. Fitted nodes have the numbers 0 … n − 1 and
             new ones n … n + q − 1, in the order of X. Either pairs of a new node and any other
@@ -213,7 +217,9 @@ class ProcessClassifier(SemiSupervisedClassifier):
             measures = self._model.distributions_and_novelty(rows, edges)[1]
         return self._model.unsure(measures, level)
 
-    def explain(self, X: Any, *, by: str = "auto", edges: Any = None) -> Explanation:
+    def explain(
+        self, X: Any, *, by: str = "auto", edges: Any = None, evaluations: int = EVALUATIONS
+    ) -> Explanation:
         """Explain predictions by contributions that add up to the log-odds.
 
         The log-odds compare the predicted class with the second most probable one.
@@ -227,10 +233,14 @@ class ProcessClassifier(SemiSupervisedClassifier):
             "columns": Shapley values of the columns, relative to the mean over up to 32 rows
             that represent the fitted ones (:mod:`lowrankgcn.gp.attribution`); a graph object counts
             as one more column. "rows": one contribution per labelled row. "blocks": one per block.
-            "auto": columns for tables, otherwise rows. Features on a graph are explained by rows
-            or blocks, and by the predicted classes of linked nodes.
+            "auto": columns for tables and sparse rows, otherwise rows. Features on a graph count
+            where they are and where they are propagated to, relative to the mean over all nodes.
+            Explanations also count the predicted classes of linked nodes.
         edges : optional
             Edges of new nodes, as for :meth:`predict_proba`.
+        evaluations : int
+            Largest number of mixed rows that are classified to explain a row by columns, unless
+            four background rows take more. Fewer are faster and increase the errors.
 
         Returns
         -------
@@ -254,24 +264,33 @@ class ProcessClassifier(SemiSupervisedClassifier):
         """
         check_is_fitted(self)
         maps: RowViews = self._model.maps
-        table = maps.features is not None and maps.nodes is None
-        allowed: tuple[By, ...] = ("columns", "rows", "blocks") if table else ("rows", "blocks")
+        nodes, columns = maps.nodes, maps.features is not None or maps.nodes is not None
+        allowed: tuple[By, ...] = ("columns", "rows", "blocks") if columns else ("rows", "blocks")
         if by not in (*allowed, "auto"):
             raise invalid("by", f"one of {allowed} for this data", repr(by))
-        chosen: Any = allowed[0] if by == "auto" else by
-        if maps.nodes is None:
-            return self._model.explain(self._new_rows(X), self.classes_, chosen)
+        on_graph = nodes is not None and nodes.has_edges
+        chosen: Any = by if by != "auto" else "rows" if on_graph else allowed[0]
+        if nodes is None:
+            count = positive_int(evaluations, "evaluations")
+            X = self._new_rows(X)
+            return self._model.explain(X, self.classes_, chosen, evaluations=count)
         if np.ndim(X) == 1 and not sp.issparse(X):  # fitted nodes
-            index = node_index(X, "X", maps.nodes.n_nodes)
-            parts: Any = self._fitted_rows().at(index)
+            index, prepared = node_index(X, "X", nodes.n_nodes), self._fitted_rows()
+            parts: Any = prepared.at(index)
+            X = take(prepared.sample.rows.data, index)
         else:
-            parts = maps.parts(self._new_rows(X), edges)
+            X = self._new_rows(X)
+            parts = maps.parts(X, edges)
         linked = None
-        if hasattr(self, "label_distributions_"):
+        if hasattr(self, "label_distributions_") and on_graph:
             rows = next(row for row in parts.values() if isinstance(row, PropagatedRows))
             classes = np.eye(len(self.classes_))[self.label_distributions_.argmax(axis=1)]
             linked = rows.nodes.links(rows.index, len(classes)) @ classes
-        return self._model.explain(None, self.classes_, chosen, parts, linked)
+        return self._model.explain(X, self.classes_, chosen, parts, linked, self._names())
+
+    def _names(self) -> Any:
+        """Return the names of the columns of X, or their positions."""
+        return getattr(self, "feature_names_in_", range(self.n_features_in_))
 
     def suggest(self, k: int = 10, X: Any = None, *, among: Any = None) -> NDArray[np.intp]:
         """Return the rows to label next, the most useful first.
@@ -340,7 +359,9 @@ class ProcessClassifier(SemiSupervisedClassifier):
 
         The values of a column are permuted among at most 300 rows (fewer for more than 30 columns).
         Its importance is the mean change of the class distributions (total variation), relative to
-        the sum over all columns. A graph object stays as it is.
+        the sum over all columns. A graph object stays as it is. For sparse rows and features on a
+        graph, the importance is the mean size of the contributions of a column (:meth:`explain`) to
+        at most 100 of the fitted rows, 30 for tables.
 
         Parameters
         ----------
@@ -356,7 +377,18 @@ class ProcessClassifier(SemiSupervisedClassifier):
         """
         check_is_fitted(self)
         maps = self._model.maps
-        if maps.features is None or maps.nodes is not None or self._fit.fitted_only:
+        if maps.nodes is not None:
+            if X is not None:
+                raise invalid("X", "None for features on a graph and sparse rows", "rows")
+            prepared, table = self._fitted_rows(), maps.features
+            generator = np.random.default_rng(prepared.seed)
+            count = min(maps.nodes.n_nodes, _EXPLAINED if table is None else _EXPLAINED_TABLE)
+            some = np.sort(generator.choice(maps.nodes.n_nodes, count, replace=False))
+            parts = prepared.at(prepared.sample.index[some])
+            return self._model.node_importance(
+                parts, self._names() if table is None else table.used
+            )
+        if maps.features is None or self._fit.fitted_only:
             raise invalid("column_importance", "a classifier fitted to a table", "a graph")
         if X is not None:
             rows = self._new_rows(X)

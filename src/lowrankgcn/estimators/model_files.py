@@ -19,7 +19,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -121,6 +121,20 @@ class SavedClassifier(Fit):
         classifier.description_ = self.description
         classifier._restore(self)
         return classifier
+
+
+def predictor(classifier: Any) -> SavedClassifier:
+    """Return what classifies new rows of a fitted classifier."""
+    fit = classifier._fit.savable(fitted_rows=False)
+    return SavedClassifier(**vars(fit), name="", parameters={}, description={})
+
+
+def renumber(classifier: Any, numbers: NDArray[np.integer[Any]]) -> None:
+    """Set the numbers, counted from 0, of the rows given to fit, which explanations name."""
+    model = classifier._model
+    if isinstance(model, GPModel):
+        model = replace(model, labelled=numbers[model.labelled].astype(np.int64))
+        classifier._restore(replace(classifier._fit, model=model))
 
 
 def save(

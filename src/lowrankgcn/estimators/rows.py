@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import ColumnWarning, warn_caller
+from lowrankgcn.gp.node_features import is_narrow
 from lowrankgcn.gp.node_graph import carries_features
 from lowrankgcn.graphs import Graph
 from lowrankgcn.operators import FloatArray
@@ -36,7 +37,7 @@ _SAVED_ROWS = {"label_distributions_", "unplaced_"}
 _LARGEST = 1e295
 _ADVICE = "to decide it yourself, convert columns to floats, dates or pandas' type category"
 
-Kind = Literal["points", "table", "nodes", "incidence", "affinities", "graph"]
+Kind = Literal["points", "table", "nodes", "sparse", "incidence", "affinities", "graph"]
 
 
 @final
@@ -46,9 +47,10 @@ class Rows:
 
     Attributes
     ----------
-    kind : {"points", "table", "nodes", "incidence", "affinities", "graph"}
+    kind : {"points", "table", "nodes", "sparse", "incidence", "affinities", "graph"}
         Numbers, NaN where missing; a table with categories; features of the nodes of a graph, a
-        table or sparse; incidence rows; weights to the fitted rows; a graph without features.
+        table or sparse; wide sparse features; incidence rows; weights to the fitted rows; a graph
+        without features.
     data : array, Table, sparse array or Graph
     n_rows : int
     later : {"points", "table", "incidence", "affinities"}
@@ -140,14 +142,12 @@ class Sample:
         cls, rows: Rows, graph: str | Graph, always: NDArray[np.intp], fit_rows: int, seed: int
     ) -> Sample:
         """Draw `fit_rows` rows, or more if `always` has more; all rows of a given graph."""
-        every = np.arange(rows.n_rows)
-        built = isinstance(graph, str) and rows.kind in ("points", "table")
+        built = isinstance(graph, str) and rows.kind in ("points", "table", "sparse")
         if rows.n_rows <= fit_rows or not built:
-            return cls(rows, every, rows.data)
-        others = np.setdiff1d(every, always)
-        count = min(len(others), max(0, fit_rows - len(always)))
-        chosen = np.random.default_rng(seed).choice(others, count, replace=False)
-        index = np.sort(np.concatenate([always, chosen]))
+            return cls(rows, np.arange(rows.n_rows), rows.data)
+        keys = np.random.default_rng(seed).random(rows.n_rows)
+        keys[always] = -1.0
+        index = smallest_keys(keys, fit_rows)
         return cls(rows, index, take(rows.data, index))
 
     @cached_property
@@ -168,6 +168,23 @@ class Sample:
         every = np.empty((self.rows.n_rows, *values.shape[1:]))
         every[self.index], every[self.rest] = values, of_rows(take(self.rows.data, self.rest))
         return every
+
+
+def smallest_keys(
+    keys: NDArray[np.float64], count: int, most: int | None = None
+) -> NDArray[np.intp]:
+    """Return the places, ascending, of the `count` smallest random keys.
+
+    Negative keys belong to rows that are always chosen: all of them, or the `most` smallest.
+
+    >>> smallest_keys(np.array([0.5, -1.0, 0.1, 0.9]), 2)
+    array([1, 2])
+    """
+    negative = int((keys < 0).sum())
+    count = max(count, negative if most is None else min(most, negative))
+    if len(keys) <= count:
+        return np.arange(len(keys))
+    return np.sort(np.argpartition(keys, count - 1)[:count])
 
 
 def read_rows(
@@ -209,8 +226,13 @@ def read_rows(
         kind = "nodes"
     elif graph == "precomputed":
         kind = "affinities"
-    elif sp.issparse(X) and (graph == "hypergraph" or (graph == "auto" and numbers == "table")):
+    elif sp.issparse(X) and graph == "hypergraph":
         kind = "incidence"
+    elif sp.issparse(X) and isinstance(graph, str) and not is_narrow(X):
+        if graph not in ("auto", "knn"):
+            expected = "'auto', 'knn' or 'hypergraph' for sparse rows of many columns"
+            raise invalid("graph", expected, repr(graph))
+        kind = "sparse"
     elif graph == "hypergraph":
         kind = "table"
     elif numbers == "points" and (isinstance(graph, Graph) or graph == "auto"):
@@ -280,6 +302,8 @@ def check_rows(
             names = getattr(estimator, "feature_names_in_", range(table.shape[1]))
             X = columns.features(table if table.named else table.matched(names, names, "X"))
         return X.as_matrix() if kind == "points" else X
+    if sp.issparse(X) and kind in ("points", "table"):
+        X = X.toarray()  # of few columns
     as_table = kind == "table" or (kind == "nodes" and not sp.issparse(X))
     if as_table:
         X = Table.read(X, "X")
@@ -313,7 +337,7 @@ def check_rows(
             reset=reset,
             dtype=np.float64,
             order="C",
-            accept_sparse=False if kind == "points" else "csr",
+            accept_sparse="csr",
             ensure_all_finite="allow-nan" if kind == "points" else True,
             ensure_min_samples=fewest,
         )

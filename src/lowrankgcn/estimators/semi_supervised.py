@@ -97,8 +97,8 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         ----------
         X : array, DataFrame or sparse array
             Rows like those given to fit: with ``graph="precomputed"`` their weights to the fitted
-            rows, shape (q, n); with sparse incidence rows, incidence rows; with a graph in place of
-            X, rows like those the graph was built from. For a Dask collection the result is a lazy
+            rows, shape (q, n); with a graph in place of X, rows like those the graph was built
+            from. For a Dask collection the result is a lazy
             Dask array.
 
         Raises

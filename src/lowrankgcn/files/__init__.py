@@ -1,8 +1,9 @@
 """Tables in files.
 
-``reading`` and ``writing`` keep every cell as spelled in the file; ``delimited`` (text) and
-``records`` (JSON and Excel) parse the formats, and ``row_matching`` finds rows again after a table
-was edited. ``tables.column_choice`` chooses the features.
+``reading`` and ``writing`` keep every cell as spelled in the file, and ``blocks`` reads large files
+block by block. ``header`` finds column names; ``delimited`` (text) and ``records`` (JSON and Excel)
+parse the formats, and ``row_matching`` finds rows again after a table was edited.
+``tables.column_choice`` chooses the features.
 """
 
 from lowrankgcn.files.reading import TableFile, read_file

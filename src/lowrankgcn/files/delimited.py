@@ -21,6 +21,7 @@ import itertools
 import lzma
 import os
 import re
+from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from typing import Any
 
@@ -71,6 +72,11 @@ def largest_result(size: int) -> int:
     return max(_SMALL, _FACTOR * size)
 
 
+def compression(data: bytes) -> str | None:
+    """Return Arrow's name of the compression of data, by their first bytes."""
+    return next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), None)
+
+
 def unpack(data: bytes) -> bytes:
     """Decompress data once if it is compressed.
 
@@ -79,7 +85,7 @@ def unpack(data: bytes) -> bytes:
     ValueError
         If the data are damaged or incomplete, or grow to more than 1 GB and 200 times their size.
     """
-    kind = next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), None)
+    kind = compression(data)
     if kind is None:
         return data
     source: Any = pa.BufferReader(data)
@@ -166,9 +172,8 @@ def parse_delimited(
     ValueError
         If the header has no names, a row has more or fewer cells, or a quote is never closed.
     """
-    if first := _SEPARATOR.match(data):  # Excel's first line; a blank one keeps the line numbers
-        delimiter, data = delimiter or first[1].decode(), b"\n" + data[first.end() :]
-    delimiter, names, lines = _read_header(data, delimiter, header_row)
+    data, separator = without_separator(data)
+    delimiter, names, lines = find_names(data, delimiter or separator, header_row)
     notes = lines.notes("line")
     merged = lines.last > lines.first
     if merged or lines.first > 1:  # blank lines keep the line numbers
@@ -180,7 +185,7 @@ def parse_delimited(
         if table.column_names != names:  # Arrow parses odd quotes in the header differently
             table = _texts(data, delimiter, table.column_names)
     except pa.ArrowInvalid as error:
-        _locate(data, delimiter)
+        locate_error(data, delimiter)
         # Arrow requires the header to end with a newline.
         if data.strip().count(b"\n") + data.strip().count(b"\r") < 1:
             empty = pa.table({name: pa.array([], pa.string()) for name in names})
@@ -189,19 +194,37 @@ def parse_delimited(
     # An unclosed quote makes the rest of the file one cell.
     last = str(table.column(table.num_columns - 1)[-1]) if table.num_rows else ""
     if b'"' in data and ("\n" in last or "\r" in last or data.count(b'"') % 2):
-        _locate(data, delimiter)
+        locate_error(data, delimiter)
     return table, delimiter, notes
 
 
 def _texts(data: bytes, delimiter: str, names: list[str], *, given: bool = False) -> Any:
-    """Parse all columns in `names` as texts; Arrow infers the types of any others."""
+    options = text_options(delimiter, names, _BLOCK)
+    if given:
+        options["read_options"].column_names = names
+    return arrow_csv.read_csv(pa.BufferReader(data), **options)
+
+
+def text_options(delimiter: str, names: Iterable[str], block: int) -> dict[str, Any]:
+    """Return Arrow's options to parse all columns in `names` as texts; it guesses any others."""
     types = dict.fromkeys(names, pa.string())
-    return arrow_csv.read_csv(
-        pa.BufferReader(data),
-        arrow_csv.ReadOptions(block_size=_BLOCK, column_names=names if given else None),
-        arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        arrow_csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True),
-    )
+    return {
+        "read_options": arrow_csv.ReadOptions(block_size=block),
+        "parse_options": arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        "convert_options": arrow_csv.ConvertOptions(
+            column_types=types, null_values=[""], strings_can_be_null=True
+        ),
+    }
+
+
+def without_separator(data: bytes) -> tuple[bytes, str | None]:
+    r"""Replace Excel's first line, which names the delimiter, by a blank one; return both.
+
+    >>> without_separator(b"sep=;\na;b")
+    (b'\na;b', ';')
+    """
+    first = _SEPARATOR.match(data)  # a blank line keeps the line numbers
+    return (data, None) if first is None else (b"\n" + data[first.end() :], first[1].decode())
 
 
 def read_header(data: bytes, delimiter: str | None) -> tuple[str, list[str]]:
@@ -209,10 +232,10 @@ def read_header(data: bytes, delimiter: str | None) -> tuple[str, list[str]]:
 
     Delimiters that split the first row into as many cells come first.
     """
-    return _read_header(data, delimiter)[:2]
+    return find_names(data, delimiter)[:2]
 
 
-def _read_header(
+def find_names(
     data: bytes, delimiter: str | None, header_row: int | None = None
 ) -> tuple[str, list[str], HeaderLines]:
     """Return delimiter, column names and their lines."""
@@ -245,14 +268,15 @@ def _read_header(
     return best
 
 
-def _lines(data: bytes) -> Any:
-    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
+def _lines(data: Any, encoding: str = "utf-8-sig") -> Any:
+    source = io.BytesIO(data) if isinstance(data, bytes) else data
+    return io.TextIOWrapper(source, encoding=encoding, newline="")
 
 
-def _locate(data: bytes, delimiter: str) -> None:
-    """Raise a ValueError that names the first malformed line, if there is one."""
+def locate_error(data: Any, delimiter: str, encoding: str = "utf-8-sig") -> None:
+    """Raise a ValueError that names the first malformed line of bytes or an open file."""
     before = csv.field_size_limit(_LONGEST_CELL)
-    records = csv.reader(_lines(data), delimiter=delimiter, strict=True)
+    records = csv.reader(_lines(data, encoding), delimiter=delimiter, strict=True)
     begin, expected = 1, 0
     try:
         for record in records:

@@ -230,11 +230,8 @@ def read_file(
         choice(format, "format", get_args(Format))
     if decimal is not None:
         choice(decimal, "decimal", (".", ","))
-    if delimiter is not None:
-        delimiter = "\t" if delimiter in _TAB else delimiter
-        if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
-            raise invalid("delimiter", "one ASCII character", repr(delimiter))
-    paths, name = _find_files(path)
+    delimiter = check_delimiter(delimiter)
+    paths, name = find_files(path)
     files = []
     for one in paths:
         data = sys.stdin.buffer.read() if one == "-" else Path(one).read_bytes()
@@ -274,7 +271,17 @@ def _read_vectors(path: str | os.PathLike[str], n_rows: int) -> NDArray[Any]:
     return vectors.astype(np.float32 if vectors.dtype == np.float32 else np.float64, copy=False)
 
 
-def _find_files(path: Any) -> tuple[list[str], str]:
+def check_delimiter(delimiter: str | None) -> str | None:
+    """Return a valid delimiter; "tab" is one."""
+    delimiter = "\t" if delimiter in _TAB else delimiter
+    if delimiter is not None and (
+        len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'
+    ):
+        raise invalid("delimiter", "one ASCII character", repr(delimiter))
+    return delimiter
+
+
+def find_files(path: Any) -> tuple[list[str], str]:
     """Return the files of a path, a pattern or several of them, and a name for all."""
     several = not isinstance(path, (str, os.PathLike))
     wanted = [os.fspath(one) for one in path] if several else [os.fspath(path)]
@@ -336,14 +343,11 @@ def _parse(
             format, notes = format or ("tsv" if about["delimiter"] == "\t" else "csv"), notes + more
     if header_row is not None and format not in ("csv", "tsv", "excel"):
         raise ValueError("--header-row: only for CSV, TSV and Excel workbooks")
-    names, repeated = unique_names(table.column_names)
-    if "" in repeated:
-        raise ValueError("expected a name for every column, got several without; see --header-row")
-    renamed = zip(table.column_names, names, strict=True)
-    pairs = [f"{old!r} is called {new!r}" for old, new in renamed if old != new]
-    notes += [f"column names repeat: another {', another '.join(pairs)}"] if pairs else []
-    table = table.rename_columns(names)
-    _check(table)
+    table, more = with_unique_names(table)
+    notes += more
+    check_columns(table.schema)
+    if 0 in table.shape:
+        raise ValueError("expected at least one row below the header, got none")
     return TableFile(table, format or "csv", "", notes=tuple(notes), **about)
 
 
@@ -364,6 +368,13 @@ def _parse_arrow(data: bytes, format: Format) -> Any:
 
 def _joined(tables: list[Any], paths: list[str]) -> Any:
     """Return the rows of all tables, with the columns in the order of the first one."""
+    schema = joined_schema(tables, paths)
+    parts = [table.select(schema.names) for table in tables]
+    return pa.concat_tables(parts, promote_options="permissive")
+
+
+def joined_schema(tables: list[Any], paths: list[str]) -> Any:
+    """Return the columns of all tables, in the order of the first one, with types for all rows."""
     names, schema = tables[0].column_names, tables[0].schema
     for table, path in zip(tables[1:], paths[1:], strict=True):
         missing = [name for name in names if name not in table.column_names]
@@ -377,14 +388,23 @@ def _joined(tables: list[Any], paths: list[str]) -> Any:
             reason = str(error).splitlines()[0].removeprefix("Unable to merge: ")
             got = f"others: {reason}; convert the files to one type"
             raise invalid(path, f"the types of {paths[0]}", got) from None
-    return pa.concat_tables([t.select(names) for t in tables], promote_options="permissive")
+    return schema
 
 
-def _check(table: Any) -> None:
-    """Raise ValueError unless the table has rows, and cells with one value or a vector."""
-    for column in table.schema:
+def with_unique_names(table: Any) -> tuple[Any, list[str]]:
+    """Number repeated column names, with a note."""
+    names, repeated = unique_names(table.column_names)
+    if "" in repeated:
+        raise ValueError("expected a name for every column, got several without; see --header-row")
+    renamed = zip(table.column_names, names, strict=True)
+    pairs = [f"{old!r} is called {new!r}" for old, new in renamed if old != new]
+    notes = [f"column names repeat: another {', another '.join(pairs)}"] if pairs else []
+    return table.rename_columns(names), notes
+
+
+def check_columns(schema: Any) -> None:
+    """Raise ValueError unless every cell has one value or a vector."""
+    for column in schema:
         known = is_list_of_numbers(column.type) or is_picture(column.type)
         if pa.types.is_nested(column.type) and not known:
             raise invalid(f"column {column.name!r}", "one value or vector per cell", column.type)
-    if 0 in table.shape:
-        raise ValueError("expected at least one row below the header, got none")

@@ -15,7 +15,8 @@ import io
 import json
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -121,45 +122,90 @@ def write_file(
     ...     file.read_text()
     'doors,price\n2,low\n4,\n'
     """
+    with open_table(path, like) as table:
+        table.write(table.prepare(frame))
+
+
+@contextmanager
+def open_table(path: str | os.PathLike[str], like: TableFile | None = None) -> Iterator[TableSink]:
+    """Open a table that is written block by block, and atomically to a file as a whole.
+
+    Parameters and errors are those of :func:`write_file`. Rows for standard output appear as they
+    are written.
+    """
     format = output_format(path)
     if format is None:
         format = like.format if like is not None else "csv"
         format = format if format in ("csv", "tsv") else "jsonl" if "json" in format else "csv"
-    if os.fspath(path) != "-":
-        with replacing(path) as temporary:
-            with open(temporary, "wb") as file, open_packed(file, split_ending(path)[1]) as sink:
-                _write(frame, sink, format, like)
+    if os.fspath(path) == "-":
+        sys.stdout.flush()
+        # Bytes: the terminal may have another encoding and other newlines.
+        with TableSink(sys.stdout.buffer, format, like) as table:
+            yield table
+        sys.stdout.buffer.flush()
         return
-    sink = io.BytesIO()
-    _write(frame, sink, format, like)
-    sys.stdout.flush()
-    # Bytes: the terminal may have another encoding and other newlines.
-    sys.stdout.buffer.write(sink.getvalue())
-    sys.stdout.buffer.flush()
+    with (
+        replacing(path) as temporary,
+        open(temporary, "wb") as file,
+        open_packed(file, split_ending(path)[1]) as sink,
+        TableSink(sink, format, like) as table,
+    ):
+        yield table
 
 
-def _write(frame: pd.DataFrame, sink: Any, format: Format, like: TableFile | None) -> None:
-    decimal = "." if like is None else like.decimal
-    if format in ("csv", "tsv", "excel"):
-        frame = frame.assign(**{str(name): _as_json(frame[name]) for name in _vectors(frame)})
-    if format in ("csv", "tsv"):
+class TableSink(ExitStack):
+    """Rows on their way to an open file.
+
+    Several threads may prepare blocks, which one of them writes in order. Only delimited text,
+    Parquet and Arrow consist of more than one block.
+
+    Parameters
+    ----------
+    sink : binary file
+    format : str
+    like : TableFile or None
+        The table that was read.
+    """
+
+    def __init__(self, sink: Any, format: Format, like: TableFile | None) -> None:
+        super().__init__()
+        self._sink, self._format, self._like = sink, format, like
+        self._writer: Any = None  # once the first block is written
+        decimal = "." if like is None else like.decimal
         delimiter = "\t" if format == "tsv" else ";" if decimal == "," else ","
         if like is not None and like.format == format:
             delimiter = like.delimiter
-        _write_delimited(frame, sink, delimiter, decimal)
-        return
-    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
-    if like is not None and like.texts:
-        table = pa.table([_typed(c, decimal) for c in table.columns], names=table.column_names)
-    if format == "parquet":
-        pq.write_table(table, sink)
-    elif format == "arrow":
-        with pa.ipc.new_file(sink, table.schema) as writer:
-            writer.write_table(table)
-    elif format == "excel":
-        write_excel(table, sink)
-    else:
-        write_json(table, sink, lines=format == "jsonl")
+        self._style: Any = {"sep": delimiter, "decimal": decimal, "index": False}
+        self._style |= {"lineterminator": "\n", "encoding": "utf-8"}
+
+    def prepare(self, frame: pd.DataFrame) -> Any:
+        """Convert rows for :meth:`write`."""
+        if self._format in ("csv", "tsv", "excel"):
+            frame = frame.assign(**{str(name): _as_json(frame[name]) for name in _vectors(frame)})
+        if self._format in ("csv", "tsv"):
+            header = b"" if self._writer else _header(frame, self._style)
+            return header, _delimited(frame, self._style)
+        table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+        if self._like is not None and self._like.texts:
+            typed = [_typed(column, self._style["decimal"]) for column in table.columns]
+            table = pa.table(typed, names=table.column_names)
+        return table
+
+    def write(self, block: Any) -> None:
+        """Write what :meth:`prepare` returned."""
+        if self._format in ("csv", "tsv"):
+            header, lines = block
+            self._sink.write(lines if self._writer else header + lines)
+            self._writer = True
+        elif self._format == "excel":
+            write_excel(block, self._sink)
+        elif self._format in ("json", "jsonl"):
+            write_json(block, self._sink, lines=self._format == "jsonl")
+        else:
+            if self._writer is None:
+                new = pq.ParquetWriter if self._format == "parquet" else pa.ipc.new_file
+                self._writer = self.enter_context(new(self._sink, block.schema))
+            self._writer.write_table(block)
 
 
 def _vectors(frame: pd.DataFrame) -> list[Any]:
@@ -174,32 +220,40 @@ def _as_json(vectors: pd.Series) -> pd.Series:
     return pd.Series(texts, vectors.index, pd.ArrowDtype(pa.string()))
 
 
-def _write_delimited(frame: pd.DataFrame, sink: Any, delimiter: str, decimal: str) -> None:
-    """Write what pandas writes, by Arrow where that makes no difference: it is much faster."""
-    style: Any = {"sep": delimiter, "decimal": decimal, "lineterminator": "\n", "index": False}
+def _header(frame: pd.DataFrame, style: Mapping[str, Any]) -> bytes:
+    """Return the header as pandas writes it, all quoted if it would be read as other names."""
+    first, delimiter = frame.head(1).to_csv(**style).encode("utf-8", "replace"), style["sep"]
+    guess = None if delimiter in DELIMITERS else delimiter
+    names = list(map(str, frame.columns))
     # Python's writer leaves a carriage return without quotes, which would end the line, and other
     # delimiters, which may split the header into more names.
-    first = frame.head(1).to_csv(**style).encode("utf-8", "replace")
-    guess = None if delimiter in DELIMITERS else delimiter
-    unclear = read_header(first, guess)[1] != list(map(str, frame.columns)) or _has_returns(frame)
+    unclear = read_header(first, guess)[1] != names or "\r" in "".join(names)
     quoting = csv.QUOTE_ALL if unclear else csv.QUOTE_MINIMAL
-    style |= {"encoding": "utf-8", "quoting": quoting}
-    # Python's writer quotes the empty cells of a single column.
-    if unclear or frame.shape[1] < 2 or not all(map(_is_plain, frame.dtypes)):
-        frame.to_csv(sink, **style)
-        return
-    frame.head(0).to_csv(sink, **style)
-    options = arrow_csv.WriteOptions(
-        include_header=False, delimiter=delimiter, quoting_style="none"
+    return bytes(frame.head(0).to_csv(quoting=quoting, **style).encode())
+
+
+def _delimited(frame: pd.DataFrame, style: Mapping[str, Any]) -> bytes:
+    """Return what pandas writes, by Arrow where that makes no difference: it is much faster."""
+    lines = io.BytesIO()
+    arrow = arrow_csv.WriteOptions(
+        include_header=False, delimiter=style["sep"], quoting_style="none"
     )
+    # Python's writer quotes the empty cells of a single column.
+    plain = frame.shape[1] > 1 and all(map(_is_plain, frame.dtypes))
     for start, stop in chunks(len(frame), _ROWS):
-        part, lines = frame.iloc[start:stop], io.BytesIO()
-        texts = [_as_written(column, decimal) for _, column in part.items()]
-        try:
-            arrow_csv.write_csv(pa.table(texts, list(map(str, range(len(texts))))), lines, options)
-            sink.write(lines.getbuffer())
-        except pa.ArrowInvalid:  # a cell needs quotes
-            part.to_csv(sink, header=False, **style)
+        part, begin = frame.iloc[start:stop], lines.tell()
+        if plain:
+            texts = [_as_written(column, style["decimal"]) for _, column in part.items()]
+            table = pa.table(texts, list(map(str, range(len(texts)))))
+            try:
+                arrow_csv.write_csv(table, lines, arrow)
+                continue
+            except pa.ArrowInvalid:  # a cell needs quotes
+                lines.seek(begin)
+                lines.truncate()
+        quoting = csv.QUOTE_ALL if _has_returns(part) else csv.QUOTE_MINIMAL
+        part.to_csv(lines, header=False, quoting=quoting, **style)
+    return lines.getvalue()
 
 
 def _is_plain(dtype: Any) -> bool:
@@ -212,18 +266,21 @@ def _is_plain(dtype: Any) -> bool:
 
 
 def _as_written(column: pd.Series, decimal: str) -> Any:
-    """Return a column for Arrow, which would write 1.0 as 1."""
+    """Return a column for Arrow, which would write 1.0 as 1, and 1e-05 with zeros."""
     if column.dtype != np.float64:
         return pa.array(column)
-    texts = (None if number != number else repr(number) for number in column.tolist())
-    return pa.array([text and text.replace(".", decimal) for text in texts], pa.string())
+    floats, size = column.to_numpy(), np.abs(column.to_numpy())
+    texts = pc.cast(pa.array(floats, from_pandas=True), pa.string())
+    others = ~((size >= 1e-4) & (size < 1e15) & (floats != np.floor(floats))) & ~np.isnan(floats)
+    written = pa.array(list(map(repr, floats[others].tolist())), pa.string())
+    texts = pc.replace_with_mask(texts, pa.array(others), written)
+    return texts if decimal == "." else pc.replace_substring(texts, ".", decimal)
 
 
 def _has_returns(frame: pd.DataFrame) -> bool:
     others = [column for _, column in frame.select_dtypes(exclude=["number", "bool"]).items()]
     texts = [c if pd.api.types.is_string_dtype(c) else c.astype(str) for c in others]
-    returns = (column.str.contains("\r", regex=False).any() for column in texts)
-    return any("\r" in str(name) for name in frame.columns) or any(returns)
+    return any(column.str.contains("\r", regex=False).any() for column in texts)
 
 
 def _typed(column: Any, decimal: str) -> Any:

@@ -14,6 +14,9 @@ contributes the mean change of the result at its turn, over background rows and 
 columns. The changes along an order add up to the whole change, so the sum of the contributions is
 exact for any sample of orders.
 
+The scores of propagated features are linear in the features, of the node and of others, relative to
+their mean. Every feature has its own term.
+
 >>> import numpy as np
 >>> from lowrankgcn.gp.attribution import shapley_values
 >>> def product(start, replaced):  # of two columns: 2 and 3 in the row, 0 and 1 in the background
@@ -32,6 +35,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -42,6 +46,7 @@ from lowrankgcn._parallel import chunks
 from lowrankgcn.gp.blocks import Views
 from lowrankgcn.gp.compiled import CompiledScores
 from lowrankgcn.gp.process import GaussianProcess
+from lowrankgcn.gp.propagated_block import PropagatedBlock
 from lowrankgcn.operators import FloatArray
 
 Index = NDArray[np.intp]
@@ -49,7 +54,7 @@ Pair = tuple[Any, Any]  # class p and class r, or arrays of those of every row
 Parts = Mapping[str, NDArray[Any]]
 
 _CELLS = 4_000_000  # numbers of mixed rows at a time
-_EVALUATIONS = 4000  # for a row, unless four background rows take more
+EVALUATIONS = 4000  # for a row, unless four background rows take more
 _FEWEST_ROWS = 4
 
 
@@ -68,7 +73,11 @@ def by_blocks(process: GaussianProcess, views: Views, pair: Pair) -> tuple[Float
 
 
 def by_columns(
-    compiled: CompiledScores, background: Parts, rows: Parts, pair: Pair
+    compiled: CompiledScores,
+    background: Parts,
+    rows: Parts,
+    pair: Pair,
+    evaluations: int = EVALUATIONS,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the mean log-odds of background rows (q,), Shapley values and their errors (q, p).
 
@@ -78,10 +87,11 @@ def by_columns(
     background, rows : mappings from part to array
         Rows by :meth:`RowViews.parts`. A given graph counts as a last column.
     pair : pair of (q,) int arrays
+    evaluations : int
 
     Notes
     -----
-    At most max(4000, 8 p) mixed rows are classified to explain a row.
+    At most max(`evaluations`, 8 p) mixed rows are classified to explain a row.
     """
     process, owners = compiled.process, compiled.maps.owners
     n_columns = 1 + max(int(columns.max(initial=-1)) for columns in owners.values())
@@ -95,7 +105,7 @@ def by_columns(
         for name, part in background.items():
             which, entry = np.nonzero(part != row[name])
             differs[which, owners[name][entry]] = True
-        used = used_rows(differs)
+        used = used_rows(differs, evaluations)
 
         def of_mixtures(begin: NDArray[np.intp], replaced: NDArray[np.bool_]) -> FloatArray:
             """Return the log-odds of background rows with some columns replaced by the row's."""
@@ -110,11 +120,46 @@ def by_columns(
             return np.concatenate(odds)
 
         starts = log_odds(process, usual[used], classes)
-        values, errors = shapley_values(differs[used], starts, float(ends[i]), of_mixtures)
+        end = float(ends[i])
+        values, errors = shapley_values(differs[used], starts, end, of_mixtures, evaluations)
         return float(starts.mean()), values, errors
 
     baselines, amounts, errors = zip(*map(of_row, range(len(ends))), strict=True)
     return np.array(baselines), np.array(amounts), np.array(errors)
+
+
+def by_features(
+    compiled: CompiledScores, background: Parts, rows: Parts, pair: Pair
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return baselines (q,), and contributions of columns with their errors, both (q, p).
+
+    Parameters and results are as for :func:`by_columns`. Features of a table have a last column for
+    the graph itself. Wide features have a column each and no errors.
+    """
+    process, maps = compiled.process, compiled.maps
+    propagated = np.array([isinstance(block, PropagatedBlock) for block in process.blocks])
+    terms: FloatArray = np.zeros(())
+    for k in np.flatnonzero(propagated):
+        block: Any = process.blocks[k]
+        weights = process.readouts[k][:, pair[0]] - process.readouts[k][:, pair[1]]
+        parts = block.parts(block.represent(rows), weights)
+        terms = terms + process.temperature * process.amplitudes[k] * parts
+    if maps.features is None:
+        return _level(process, pair), terms, np.zeros_like(terms)
+    rest = np.flatnonzero(~propagated)
+    others = replace(
+        process,
+        blocks=tuple(process.blocks[k] for k in rest),
+        amplitudes=process.amplitudes[rest],
+        labelled=tuple(process.labelled[k] for k in rest),
+    )
+    cells = {name: rows[name] for name in background}
+    baselines, amounts, errors = by_columns(CompiledScores(others, maps), background, cells, pair)
+    # The last feature is a column of ones, which the graph changes.
+    owners = np.append(maps.features.owners, amounts.shape[1] - 1)
+    for feature, owner in enumerate(owners):
+        amounts[:, owner] += terms[:, feature]
+    return baselines, amounts, errors
 
 
 def log_odds(process: GaussianProcess, scores: FloatArray, pair: Pair) -> FloatArray:
@@ -133,10 +178,10 @@ def _level(process: GaussianProcess, pair: Pair) -> FloatArray:
     return difference
 
 
-def used_rows(differs: NDArray[np.bool_]) -> Index:
+def used_rows(differs: NDArray[np.bool_], evaluations: int = EVALUATIONS) -> Index:
     """Return the background rows to use: all of them, or evenly spaced ones for many columns."""
     widest = max(1, int(differs.sum(axis=1).max()))
-    count = min(len(differs), max(_FEWEST_ROWS, _EVALUATIONS // (2 * widest)))
+    count = min(len(differs), max(_FEWEST_ROWS, evaluations // (2 * widest)))
     return np.linspace(0, len(differs) - 1, count).round().astype(np.intp)
 
 
@@ -145,6 +190,7 @@ def shapley_values(
     starts: FloatArray,
     end: float,
     evaluate: Callable[[Index, NDArray[np.bool_]], FloatArray],
+    evaluations: int = EVALUATIONS,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the contributions of columns to end − mean(starts), and standard errors, both (p,).
 
@@ -158,15 +204,17 @@ def shapley_values(
         Result of the row.
     evaluate : function of background rows (L,) and replaced columns (L, p)
         Returns the results of the mixed rows, shape (L,).
+    evaluations : int
 
     Notes
     -----
-    At most max(4000, 8 p) evaluations. With 32 background rows, all orders are used for up to four
-    columns that differ, otherwise random orders, each with its reverse. The errors are those of
-    the random orders: of their pairs or, if there is one pair only, of the background rows.
+    At most max(`evaluations`, 8 p) evaluations. With 4000 and 32 background rows, all orders are
+    used for up to four columns that differ, otherwise random orders, each with its reverse. The
+    errors are those of the random orders: of their pairs or, if there is one pair only, of the
+    background rows.
     """
     generator = np.random.default_rng(0)  # the same orders for every row
-    orders = [_orders(np.flatnonzero(row), len(differs), generator) for row in differs]
+    orders = [_orders(np.flatnonzero(row), len(differs), generator, evaluations) for row in differs]
     masks = [_replaced(columns, differs.shape[1]) for columns in orders]
     begin = np.repeat(np.arange(len(masks)), [len(mask) for mask in masks])
     between = evaluate(begin, np.concatenate(masks)) if len(begin) else np.zeros(0)
@@ -191,9 +239,9 @@ def shapley_values(
     return values.mean(axis=0), np.sqrt(variances.mean(axis=0) / len(values))
 
 
-def _orders(columns: Index, n_rows: int, generator: np.random.Generator) -> Index:
+def _orders(columns: Index, n_rows: int, generator: np.random.Generator, evaluations: int) -> Index:
     """Return orders of columns, one in each row."""
-    count = _EVALUATIONS // (n_rows * max(1, len(columns) - 1))
+    count = evaluations // (n_rows * max(1, len(columns) - 1))
     if len(columns) < 8 and math.factorial(len(columns)) <= max(2, count):
         return np.array(list(permutations(columns)), np.intp)
     half = np.array([generator.permutation(columns) for _ in range(max(1, count // 2))])

@@ -9,6 +9,8 @@ for the standard scores and ranks x of its numbers and the indicators of its val
 - linear blocks of features are C entries of z, the sum of all of them;
 - a radial block with points p has the entries :math:`-\rho \|w \odot x - p\|^2`, and adds their
   exponentials times :math:`a \alpha` to the scores;
+- the points among which neighbours are searched are entries of z, if most of the neighbours suffice
+  (:mod:`.neighbour_means`);
 - the Gaussian graph has such an entry for each of its nodes. Spectral coordinates v enter the
   scores by one matrix M for each graph, the sum over its linear blocks, so the Nyström formula is
   applied to U M with C columns in place of U.
@@ -35,10 +37,12 @@ from lowrankgcn.gp.blocks import LinearBlock, RadialBlock
 from lowrankgcn.gp.embedding import Embedding
 from lowrankgcn.gp.joint_tables import JointTables
 from lowrankgcn.gp.leaves import LeafBlock, LeafSums
+from lowrankgcn.gp.neighbour_means import NeighbourMeans
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.propagated_block import PropagatedBlock
 from lowrankgcn.gp.views import CELLS, RowViews
 from lowrankgcn.operators import FloatArray
+from lowrankgcn.spectral.extension import Extension
 from lowrankgcn.tables import FittedTable
 
 _CHUNK = 1024  # rows at a time: their pre-activations fit in the cache of a core
@@ -102,11 +106,11 @@ class CompiledScores:
             elif isinstance(block, PropagatedBlock):
                 self._propagated.append((block, amplitude * readout))
         self._known = {name: M for name, M in spectral.items() if name in known}
-        self._nystrom = {
-            name: Nystrom(maps.embeddings[name], M)
-            for name, M in spectral.items()
-            if name not in known
-        }
+        unknown = {name: M for name, M in spectral.items() if name not in known}
+        self._means: MeanScores | None = None
+        if "neighbours" in unknown:
+            self._means = MeanScores(maps.embeddings["neighbours"], unknown.pop("neighbours"))
+        self._nystrom = {name: Nystrom(maps.embeddings[name], M) for name, M in unknown.items()}
         if maps.features is not None:
             if (gaussian := self._nystrom.get("gaussian")) is not None:
                 radial.append(gaussian.as_radial())
@@ -119,14 +123,18 @@ class CompiledScores:
     ) -> None:
         """Compile z: tables of values, and one matrix for numbers, their squares and one."""
         d, C = len(features.owners), self.process.alpha.shape[1]
-        ends = np.cumsum([C, *(len(one.points) for one in radial)])
-        self._spans = [slice(*span) for span in pairwise(ends.tolist())]
+        axes = np.zeros((d, 0))
+        if self._means is not None and self._means.approximate:
+            axes = self.maps.axes
+        ends = np.cumsum([C, axes.shape[1], *(len(one.points) for one in radial)])
+        self._points, *spans = [slice(*span) for span in pairwise(ends.tolist())]
         A = {view: np.zeros((d, ends[-1])) for view in ("standard", "ranks")}
+        A["standard"][:, self._points] = axes
         S = {view: np.zeros((d, len(radial))) for view in ("standard", "ranks")}
         level, largest = np.zeros(ends[-1]), 0.0
         for view, W in linear.items():
             A[view][:, :C] += W
-        for k, (one, span) in enumerate(zip(radial, self._spans, strict=True)):
+        for k, (one, span) in enumerate(zip(radial, spans, strict=True)):
             A[one.view][:, span] = 2 * one.rate * one.weights[:, None] * one.points.T
             S[one.view][:, k] = -one.rate * one.weights**2
             level[span] = -one.rate * (one.points**2).sum(axis=1)
@@ -137,13 +145,13 @@ class CompiledScores:
         for j, at, shares in features.indicators:
             X, part = np.eye(len(shares) + 1, len(shares)) - shares, slice(at, at + len(shares))
             table = X @ every_A[part]
-            for k, span in enumerate(self._spans):
+            for k, span in enumerate(spans):
                 table[:, span] += (X**2 @ every_S[part, k])[:, None]
             tables.append((j, table.astype(self._dtype)))
         self._tables = JointTables.of(tables, np.add)
         numbers = features.number_places
         heads = np.zeros((len(radial), ends[-1]))
-        for k, span in enumerate(self._spans):
+        for k, span in enumerate(spans):
             heads[k, span] = 1.0
         B = np.vstack([A["standard"][numbers], A["ranks"][numbers], heads, level])
         self._B = np.ascontiguousarray(B, self._dtype)
@@ -187,17 +195,21 @@ class CompiledScores:
         Z = numbers @ self._B
         if (looked_up := self._tables.at(places)) is not None:
             Z += looked_up
-        C, rest = result.shape[1], result.shape[1] + len(self._values)
-        result += Z[:, :C]
-        result += np.exp(Z[:, C:rest]) @ self._values
+        first = self._points.stop
+        rest = first + len(self._values)
+        result += Z[:, : self._points.start]
+        result += np.exp(Z[:, first:rest]) @ self._values
         for name, nystrom in self._nystrom.items():
             if name == "gaussian":
                 result += nystrom.at_exponents(Z[:, rest:])
-            elif name == "hypergraph":
+            else:
                 sums = self._edges.at(places)
                 result += nystrom.scores(sums[:, :-1], sums[:, -1])
-            else:
-                result += nystrom.at_points(self.maps.neighbour_points(cells))
+        if self._means is not None:
+            points = Z[:, self._points]
+            if not self._means.approximate:  # as at fitting, so that equal distances stay equal
+                points = self.maps.neighbour_points(cells)
+            result += self._means.at(points)
         if self._leaves is not None:
             result += self._leaves.at(cells, places)
 
@@ -212,9 +224,10 @@ class Nystrom:
     """
 
     def __init__(self, embedding: Embedding, M: FloatArray) -> None:
-        basis = embedding.extension.basis
-        self._embedding, self._M = embedding, M
-        self._cross: Any = embedding.extension.cross
+        extension = embedding.extension
+        assert isinstance(extension, Extension)
+        self._embedding, basis = embedding, extension.basis
+        self._cross: Any = extension.cross
         self._basis = np.column_stack([basis[:, 0], basis[:, 1 : 1 + len(M)] @ M])
         self._centre = embedding.centre[: len(M)] @ M
 
@@ -240,11 +253,6 @@ class Nystrom:
         spans = pairwise(features.encoder.offsets)
         return JointTables.of([(j, rows[[*range(*s), -1]]) for j, s in enumerate(spans)], np.add)
 
-    def at_points(self, points: FloatArray) -> FloatArray:
-        """Return the scores of points."""
-        scores: FloatArray = self._embedding.coordinates(points)[:, : len(self._M)] @ self._M
-        return scores
-
     def scores(self, sums: FloatArray, degrees: FloatArray, unit: Any = 1.0) -> FloatArray:
         """Return the scores (q, C) from sums and degrees in this unit."""
         joined = degrees > 0
@@ -253,6 +261,23 @@ class Nystrom:
         roots = np.where(joined, sums[:, 0] * factors, 0.0)
         scores = self._embedding.walk(sums[:, 1:] * factors[:, None], roots)
         return np.where(roots[:, None] > 0, scores, self._centre)
+
+
+@final
+class MeanScores:
+    """Scores by the coordinates of new rows on a graph of neighbours, without the coordinates."""
+
+    def __init__(self, embedding: Embedding, M: FloatArray) -> None:
+        means = embedding.extension
+        assert isinstance(means, NeighbourMeans)
+        self._means, self._values = means, means.of_values(M)
+        self._centre = embedding.centre[: len(M)] @ M
+        self.approximate = means.near.approximate
+
+    def at(self, points: NDArray[Any]) -> NDArray[Any]:
+        """Return the scores of points (q, C)."""
+        totals, scores = self._means.means(points, self._values)
+        return np.where(totals[:, None] > 0, scores, self._centre)
 
 
 def _sum(total: FloatArray | None, W: FloatArray) -> FloatArray:

@@ -5,7 +5,8 @@ With eigenvectors U of the Laplacian, row i has the coordinates
 .. math:: v_i = u_i / \sqrt{\max(d_i / \bar d, 0.1)},
 
 for degrees d with mean :math:`\bar d`: eigenvectors of the random walk, except at rows of very
-small degree. New rows are embedded by the Nyström formula (:mod:`lowrankgcn.spectral.extension`).
+small degree. New rows are embedded by the Nyström formula (:mod:`lowrankgcn.spectral.extension`),
+those of graphs of neighbours by the mean of their neighbours (:mod:`.neighbour_means`).
 
 >>> import numpy as np, lowrankgcn as lg
 >>> points = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
@@ -25,11 +26,12 @@ import numpy as np
 
 from lowrankgcn._codec import saved
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
+from lowrankgcn.gp.neighbour_means import NeighbourMeans
 from lowrankgcn.graphs import Graph
-from lowrankgcn.graphs.cross_affinity import NeighbourCross
+from lowrankgcn.graphs.cross_affinity import NeighbourCross, TableCross, node_scale
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import Eigenpairs, eigenpairs
-from lowrankgcn.spectral.extension import Extension
+from lowrankgcn.spectral.extension import Extension, cross_affinity
 from lowrankgcn.spectral.laplacian import Laplacian
 
 _LEAST_DEGREE = 0.1  # relative to the mean
@@ -44,7 +46,7 @@ class Embedding:
 
     Attributes
     ----------
-    extension : Extension
+    extension : Extension or NeighbourMeans
     mean_degree : float
     centre : (r,) array
         Mean coordinates of the nodes with edges; rows without affinity to the graph are placed
@@ -52,7 +54,7 @@ class Embedding:
     eigenvalues : (r,) array
     """
 
-    extension: Extension
+    extension: Extension | NeighbourMeans
     mean_degree: float
     centre: Annotated[FloatArray, "r"]
     eigenvalues: Annotated[FloatArray, "r"]
@@ -107,8 +109,13 @@ class Embedding:
                 )
         degrees = laplacian.degrees
         mean = float(degrees.mean()) or 1.0
-        extension = Extension.fit(laplacian, pairs, neighbour_means=True)
         coordinates = _walk(pairs.eigenvectors, np.sqrt(degrees), mean)
+        extension: Extension | NeighbourMeans
+        if isinstance(cross := cross_affinity(laplacian), NeighbourCross):
+            walk = node_scale(degrees)[:, None] * pairs.eigenvectors * np.sqrt(mean)
+            extension = NeighbourMeans.fit(cross.neighbours, walk)
+        else:
+            extension = Extension.fit(laplacian, pairs)
         placed = degrees > 0 if degrees.any() else np.ones(len(degrees), bool)
         centre = coordinates[placed].mean(axis=0)
         return cls(extension, mean, centre, pairs.eigenvalues), coordinates, pairs
@@ -116,19 +123,30 @@ class Embedding:
     def coordinates(self, rows: Any) -> FloatArray:
         """Compute the coordinates of rows like those the graph was built from, shape (q, r)."""
         roots, vectors = self.extension.at(rows)
-        return np.where(roots[:, None] > 0, self.walk(vectors, roots), self.centre)
+        if isinstance(self.extension, Extension):
+            vectors = self.walk(vectors, roots)
+        return np.where(roots[:, None] > 0, vectors, self.centre)
 
     def walk(self, vectors: FloatArray, roots: FloatArray) -> FloatArray:
         """Divide eigenvectors at new rows, or linear functions of them, by relative degrees."""
-        # The mean over the neighbours of a new row needs no floor.
-        floor = 0.0 if isinstance(self.extension.cross, NeighbourCross) else _LEAST_DEGREE
-        return _walk(vectors, roots, self.mean_degree, floor)
+        return _walk(vectors, roots, self.mean_degree)
+
+    def reading_codes(self) -> Embedding:
+        """Return the embedding on the hypergraph of a table for codes in place of tables."""
+        assert isinstance(self.extension, Extension)
+        cross: Any = self.extension.cross
+        return replace(self, extension=replace(self.extension, cross=replace(cross, encoder=None)))
+
+    @property
+    def reads_tables(self) -> bool:
+        """Whether rows are rows of a table."""
+        return isinstance(self.extension, Extension) and isinstance(
+            self.extension.cross, TableCross
+        )
 
 
-def _walk(
-    vectors: FloatArray, roots: FloatArray, mean_degree: float, floor: float = _LEAST_DEGREE
-) -> FloatArray:
+def _walk(vectors: FloatArray, roots: FloatArray, mean_degree: float) -> FloatArray:
     """Divide rows by the root of their relative degree, which is floored."""
-    least = np.sqrt(max(floor, 1e-300))
+    least = np.sqrt(_LEAST_DEGREE)
     walk: FloatArray = vectors / np.maximum(roots / np.sqrt(mean_degree), least)[:, None]
     return walk

@@ -3,6 +3,7 @@ r"""Filters of full rank: products φ(S) V with normalised weights S, without fo
 The weights of a graph or hypergraph, with loops, are normalised to :math:`S = D^{-1/2} W D^{-1/2}`.
 Its eigenvalues μ lie in [−1, 1], and L = I − S is a Laplacian with the eigenvalues λ = 1 − μ. A
 filter φ(λ) is applied as a Chebyshev series in S, whose cost is one product with S per degree.
+Several filters of the same S share the products.
 
 ============ =============== =====================================================================
 block        φ(λ)            propagated features φ(S) F
@@ -17,12 +18,14 @@ block        φ(λ)            propagated features φ(S) F
 
 >>> import numpy as np, scipy.sparse as sp
 >>> S = Smoother.normalise(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]), loops=1.0)
->>> apply_filter(S, PROPAGATIONS["high"].filter, np.array([[2.0], [0.0]], np.float32)).tolist()
-[[1.0], [-1.0]]
+>>> V = np.array([[2.0], [0.0]], np.float32)
+>>> [rows.tolist() for rows in apply_filters(S, [PROPAGATIONS["high"].filter], V)]
+[[[1.0], [-1.0]]]
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, final
 
@@ -85,10 +88,13 @@ class Smoother:
         Weights between pairs of nodes, and loops.
     incidence : (n, e) csr_array or None
         Weighted incidence of hyperedges, which are not expanded to pairs.
+    scale : (n,) array
+        Diagonal of :math:`D^{-1/2}`.
     """
 
     matrix: sp.csr_array
-    incidence: sp.csr_array | None = None
+    incidence: sp.csr_array | None
+    scale: FloatArray
 
     @classmethod
     def normalise(
@@ -107,6 +113,7 @@ class Smoother:
         return cls(
             _single(sp.diags_array(scale) @ matrix @ sp.diags_array(scale)),
             None if incidence is None else _single(sp.diags_array(scale) @ incidence),
+            scale,
         )
 
     def __matmul__(self, V: Single) -> Single:
@@ -118,7 +125,12 @@ class Smoother:
 
 
 def _single(matrix: Any) -> sp.csr_array:
-    return sp.csr_array(matrix, dtype=np.float32)
+    """Return a matrix with values and indices of 32 bits, if its size allows."""
+    single = sp.csr_array(matrix, dtype=np.float32)
+    if max(*single.shape, single.nnz) < np.iinfo(np.int32).max:
+        parts = (single.data, single.indices.astype(np.int32), single.indptr.astype(np.int32))
+        single = sp.csr_array(parts, shape=single.shape)
+    return single
 
 
 def chebyshev_coefficients(filter: Filter) -> FloatArray:
@@ -131,17 +143,18 @@ def chebyshev_coefficients(filter: Filter) -> FloatArray:
     return series[: max(1, int((tails > _TOLERANCE * size).sum()))]
 
 
-def apply_filter(smoother: Smoother, filter: Filter, V: Single) -> Single:
-    """Return φ(S) V for columns V, shape (n, c), by Clenshaw's recurrence."""
-    first, *others = chebyshev_coefficients(filter).astype(np.float32)
-    if not others:
-        return np.asarray(first * V)
-    ahead, current = np.zeros_like(V), others.pop() * V
-    for coefficient in reversed(others):
+def apply_filters(smoother: Smoother, filters: Sequence[Filter], V: Single) -> list[Single]:
+    """Return φ(S) V for columns V, shape (n, c), and each filter φ, by Chebyshev polynomials."""
+    series = [chebyshev_coefficients(filter).astype(np.float32) for filter in filters]
+    results = [coefficients[0] * V for coefficients in series]
+    before, current = V, V
+    for k in range(1, max(map(len, series))):
         step = smoother @ current
-        step *= 2.0
-        step -= ahead
-        step += coefficient * V
-        ahead, current = current, step
-    result: Single = smoother @ current - ahead + first * V
-    return result
+        if k > 1:
+            step *= 2.0
+            step -= before
+        before, current = current, step
+        for coefficients, result in zip(series, results, strict=True):
+            if k < len(coefficients):
+                result += coefficients[k] * step
+    return results

@@ -14,6 +14,7 @@ number of rows, otherwise by duality from the columns :math:`\varphi(S) E_I`: S 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, final
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import integer_array, invalid
-from lowrankgcn.gp.graph_filters import PROPAGATIONS, Single, Smoother, apply_filter
+from lowrankgcn.gp.graph_filters import PROPAGATIONS, Single, Smoother, apply_filters
 from lowrankgcn.gp.node_features import FeatureMatrix, NodeFeatures
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.graphs.matrices import binary_matrix, check_weights, csr_copy
@@ -37,8 +38,9 @@ _PROPAGATED = 2**22
 # Random projections from which norms of rows of wide features are estimated; half as many beyond
 # 20,000 nodes.
 _PROBES, _MANY = 128, 20_000
-_JOINT = 0.5  # weight of nearest neighbours beside the edges; each node has about one in total
-_NEAR_LOOPS = 0.1
+# Weights of nearest neighbours, of which each node has about one in total, and of loops.
+_WEIGHTS = {"joint": (0.5, 1.0), "near": (1.0, 0.1)}
+_WITHOUT_EDGES = ("ego", "joint", "near")
 
 
 def carries_features(graph: Graph) -> bool:
@@ -64,6 +66,10 @@ class NodeGraph:
     features : (n, d) csr_array or array
     near : (n, n) csr_array
         Cosines of each node with its nearest neighbours.
+    centres : dict from block to (d,) array
+        Mean rows of φ(S) F of the fitted graph; changed or appended edges do not move them.
+        Without nearest neighbours, ``near`` is the same as ``ego`` and is left out; without a
+        graph, all blocks on its edges.
     """
 
     edges: sp.csr_array
@@ -71,15 +77,31 @@ class NodeGraph:
     reader: NodeFeatures
     features: FeatureMatrix
     near: sp.csr_array
+    centres: dict[str, FloatArray]
 
     @classmethod
-    def fit(cls, graph: Graph, X: Any, random_state: int = 0) -> NodeGraph:
-        """Read the features of the nodes and find their nearest neighbours."""
+    def fit(cls, graph: Graph | None, X: Any, random_state: int = 0) -> NodeGraph:
+        """Read the features of the nodes and find their nearest neighbours.
+
+        Without a graph, there are only ``ego`` and the blocks that use nearest neighbours.
+        """
         reader, features = NodeFeatures.fit(X, random_state)
-        if features.shape[0] != graph.n_nodes:
-            raise invalid("graph", f"{features.shape[0]} nodes, as many as rows", graph.n_nodes)
-        edges, weights = _edges_of(graph)
-        return cls(edges, weights, reader, features, reader.neighbours(features, features))
+        n = features.shape[0]
+        edges, weights = sp.csr_array((n, n)), None
+        if graph is not None:
+            if n != graph.n_nodes:
+                raise invalid("graph", f"{n} nodes, as many as rows", graph.n_nodes)
+            edges, weights = _edges_of(graph)
+        near = reader.neighbours(features, features)
+        blocks = PROPAGATIONS if graph is not None else _WITHOUT_EDGES
+        used = [name for name in blocks if near.nnz or name != "near"]
+        centres = dict.fromkeys(used, np.zeros(features.shape[1]))
+        nodes = cls(edges, weights, reader, features, near, centres)
+        shares = np.full((nodes.n_nodes, 1), 1.0 / nodes.n_nodes)
+        for names in nodes.together:
+            for name, part in nodes.propagate(names, shares).items():
+                nodes.centres[name] = np.asarray(features.T @ part, np.float64).ravel()
+        return nodes
 
     def with_edges(self, graph: Graph) -> NodeGraph:
         """Return the same nodes with the edges or hyperedges of another graph."""
@@ -123,6 +145,17 @@ class NodeGraph:
             features=stack([self.features, rows]),
             near=sp.csr_array(sp.block_array([[self.near, None], [near, sp.csr_array((q, q))]])),
         )
+
+    def new_rows(self, X: Any) -> dict[str, PropagatedRows]:
+        """Return the propagated features of new rows without edges, each alone."""
+        rows = self.reader.read(X)
+        near, every = self.reader.neighbours(rows, self.features), np.arange(rows.shape[0])
+        return {name: NewRows(self, name, every, rows, near) for name in self.centres}
+
+    @property
+    def has_edges(self) -> bool:
+        """Whether a graph was given."""
+        return "graph" in self.centres
 
     def _new_edges(self, edges: Any, n: int, q: int) -> sp.csr_array:
         """Return edges of new nodes as a symmetric block (q, n + q), or incidence rows (q, e)."""
@@ -181,8 +214,21 @@ class NodeGraph:
         places = tuple(part[others] for part in pairs.coords)
         return sp.csr_array((np.ones(others.sum()), places), shape=pairs.shape)
 
-    def smoother(self, place: str) -> Smoother:
-        """Return the normalised weights of the graph, of the neighbours, or of both."""
+    @cached_property
+    def together(self) -> tuple[tuple[str, ...], ...]:
+        """Blocks that share products with S: those of the same weights."""
+        places: dict[str, list[str]] = {}
+        for name in self.centres:
+            places.setdefault(self._place(name), []).append(name)
+        return tuple(map(tuple, places.values()))
+
+    def _place(self, name: str) -> str:
+        """Return the weights of a block; without neighbours, ``joint`` is on the edges alone."""
+        return PROPAGATIONS[name].place if "near" in self.centres else "graph"
+
+    def smoother(self, name: str) -> Smoother:
+        """Return the normalised weights of a block: edges, neighbours, or both."""
+        place = self._place(name)
         if place not in self._smoothers:
             nothing = sp.csr_array((self.n_nodes, self.n_nodes))
             edges, incidence = self.edges, None
@@ -190,13 +236,12 @@ class NodeGraph:
                 sizes = np.maximum(np.asarray(self.edges.sum(axis=0)).ravel(), 1.0)
                 scale = np.sqrt(self.hyperedge_weights / sizes)
                 edges, incidence = nothing, self.edges @ sp.diags_array(scale)
-            if place == "graph":
-                smoother = Smoother.normalise(edges, 1.0, incidence)
-            elif place == "joint":
-                smoother = Smoother.normalise(edges + _JOINT * self._near, 1.0, incidence)
-            else:
-                smoother = Smoother.normalise(self._near, _NEAR_LOOPS)
-            self._smoothers[place] = smoother
+            weight, loops = _WEIGHTS.get(place, (0.0, 1.0))
+            if place == "near":
+                edges, incidence = nothing, None
+            if weight:
+                edges = edges + weight * self._near
+            self._smoothers[place] = Smoother.normalise(edges, loops, incidence)
         return self._smoothers[place]
 
     @cached_property
@@ -211,50 +256,105 @@ class NodeGraph:
         shares = sp.diags_array(1.0 / np.where(sums > 0, sums, 1.0)) @ union
         return sp.csr_array(shares + shares.T) / 2
 
-    def propagate(self, name: str, columns: Any) -> Single:
-        """Return φ(S) V for columns V, shape (n, c), of the block's filter."""
-        place, filter, _ = PROPAGATIONS[name]
-        return apply_filter(self.smoother(place), filter, np.asarray(columns, np.float32))
+    def propagate(self, names: Sequence[str], columns: Any) -> dict[str, Single]:
+        """Return φ(S) V for columns V, shape (n, c), and the filters of blocks with the same S."""
+        filters = [PROPAGATIONS[name].filter for name in names]
+        V = np.asarray(columns, np.float32)
+        return dict(zip(names, apply_filters(self.smoother(names[0]), filters, V), strict=True))
 
     def rows(self, name: str) -> PropagatedRows:
         """Return the propagated features of all nodes."""
         return PropagatedRows(self, name, np.arange(self.n_nodes))
 
-    def centre(self, name: str) -> FloatArray:
-        """Return the mean row of φ(S) F, shape (d,)."""
-        shares = self.propagate(name, np.full((self.n_nodes, 1), 1.0 / self.n_nodes))
-        return np.asarray(self.features.T @ shares, np.float64).ravel()
+    def products(self, name: str, w: NDArray[np.floating[Any]]) -> FloatArray:
+        """Return φ(S) (F w), shape (n, c); kept for the probes of up to 20,000 nodes."""
+        if w is self.probes and name in self._probed:
+            return self._probed[name]
 
-    def squared_norms(self, name: str, centre: FloatArray) -> FloatArray:
-        """Return squared distances of the rows of φ(S) F from a centre, shape (n,).
+        def part(start: int, stop: int) -> Single:
+            columns = self.features @ np.asarray(w[:, start:stop], np.float32)
+            return self.propagate([name], columns)[name]
 
-        They are exact for up to 128 features, 64 for many nodes, otherwise estimated by random
-        projections.
+        product = np.hstack(map_chunks(part, w.shape[1], self.columns)).astype(np.float64)
+        if w is self.probes and self.n_nodes <= _MANY:
+            self._probed[name] = product
+        return product
+
+    @cached_property
+    def _probed(self) -> dict[str, FloatArray]:
+        return {}
+
+    @cached_property
+    def probes(self) -> Single:
+        """Columns w whose products with rows sum to squared norms, shape (d, p).
+
+        Unit vectors for up to 128 features, 64 for many nodes, otherwise random ones.
+        """
+        d, count = self.features.shape[1], _PROBES // (1 + (self.n_nodes > _MANY))
+        if d <= count:
+            return np.eye(d, dtype=np.float32)
+        drawn = np.random.default_rng(0).normal(size=(d, count)) / np.sqrt(count)
+        probes: Single = drawn.astype(np.float32)
+        return probes
+
+    def squared_norms(self, name: str) -> FloatArray:
+        """Return squared distances of the rows of φ(S) F from their centre, shape (n,).
+
+        They are exact for few features, otherwise estimated by random projections.
         """
         if name not in self._squared_norms:
-            d, count = self.features.shape[1], _PROBES // (1 + (self.n_nodes > _MANY))
-            probes: Any = sp.eye_array(d, format="csc")
-            if d > count:
-                probes = np.random.default_rng(0).normal(size=(d, count)) / np.sqrt(count)
+            names = next(names for names in self.together if name in names)
+            probes = self.probes
 
-            def part(start: int, stop: int) -> FloatArray:
-                chosen = probes[:, start:stop]
-                offsets = np.asarray(centre @ chosen, np.float32)
-                chosen = chosen.toarray() if sp.issparse(chosen) else chosen
-                sums = self.propagate(name, self.features @ chosen.astype(np.float32))
-                squares: FloatArray = np.square(sums - offsets).sum(axis=1, dtype=np.float64)
+            def part(start: int, stop: int) -> list[FloatArray]:
+                chosen, squares = probes[:, start:stop], []
+                for one, sums in self.propagate(names, self.features @ chosen).items():
+                    sums -= (self.centres[one] @ chosen).astype(np.float32)
+                    squares.append(np.einsum("ij,ij->i", sums, sums).astype(np.float64))
                 return squares
 
             parts = map_chunks(part, probes.shape[1], self.columns)
-            self._squared_norms[name] = np.sum(parts, axis=0)
+            for one, squares in zip(names, zip(*parts, strict=True), strict=True):
+                self._squared_norms[one] = np.sum(squares, axis=0)
         return self._squared_norms[name]
 
     @cached_property
     def _squared_norms(self) -> dict[str, FloatArray]:
         return {}
 
+    def dense_rows(self, name: str, index: NDArray[np.intp]) -> Single:
+        """Return some rows of φ(S) F, shape (q, d).
 
-@final
+        Those of blocks with the same S are computed together, and kept until they are asked for.
+        """
+        key = (name, index.tobytes())
+        if key not in self._dense_rows:
+            self._dense_rows.clear()
+            names = next(names for names in self.together if name in names)
+            q, d = len(index), self.features.shape[1]
+            rows = {one: np.empty((q, d), np.float32) for one in names}
+
+            def primal(start: int, stop: int) -> None:
+                columns = self.features[:, start:stop]
+                columns = columns.toarray() if sp.issparse(columns) else columns
+                for one, part in self.propagate(names, columns).items():
+                    rows[one][:, start:stop] = part[index]
+
+            def dual(start: int, stop: int) -> None:
+                columns = np.zeros((self.n_nodes, stop - start), np.float32)
+                columns[index[start:stop], np.arange(stop - start)] = 1.0
+                for one, part in self.propagate(names, columns).items():
+                    rows[one][start:stop] = (self.features.T @ part).T
+
+            map_chunks(primal if d <= q else dual, min(q, d), self.columns)
+            self._dense_rows.update({(one, key[1]): part for one, part in rows.items()})
+        return self._dense_rows.pop(key)
+
+    @cached_property
+    def _dense_rows(self) -> dict[tuple[str, bytes], Single]:
+        return {}
+
+
 @dataclass(frozen=True, eq=False)
 class PropagatedRows:
     """Some rows of φ(S) F as a matrix (q, d) that is not formed.
@@ -284,33 +384,81 @@ class PropagatedRows:
         """Return some of the rows."""
         return replace(self, index=self.index[chosen])
 
-    def __matmul__(self, w: FloatArray) -> FloatArray:
+    def __matmul__(self, w: NDArray[np.floating[Any]]) -> FloatArray:
         """Return φ(S) (F w) at the rows, shape (q, c)."""
+        return self.nodes.products(self.name, w)[self.index]
 
-        def part(start: int, stop: int) -> Single:
-            columns = self.nodes.features @ np.asarray(w[:, start:stop], np.float32)
-            return self.nodes.propagate(self.name, columns)[self.index]
+    @property
+    def centre(self) -> FloatArray:
+        """Mean row of the fitted graph, shape (d,)."""
+        return self.nodes.centres[self.name]
 
-        return np.hstack(map_chunks(part, w.shape[1], self.nodes.columns)).astype(np.float64)
+    def squared_norms(self) -> FloatArray:
+        """Return squared distances of the rows from the centre, shape (q,)."""
+        return self.nodes.squared_norms(self.name)[self.index]
 
     def dense(self) -> Single:
         """Return the rows, shape (q, d)."""
-        q, d = self.shape
-        rows: Single = np.empty((q, d), np.float32)
+        return self.nodes.dense_rows(self.name, self.index)
 
-        def primal(start: int, stop: int) -> None:
-            columns = self.nodes.features[:, start:stop]
-            columns = columns.toarray() if sp.issparse(columns) else columns
-            rows[:, start:stop] = self.nodes.propagate(self.name, columns)[self.index]
 
-        def dual(start: int, stop: int) -> None:
-            columns = np.zeros((self.nodes.n_nodes, stop - start), np.float32)
-            columns[self.index[start:stop], np.arange(stop - start)] = 1.0
-            product = self.nodes.features.T @ self.nodes.propagate(self.name, columns)
-            rows[start:stop] = product.T
+@final
+@dataclass(frozen=True, eq=False)
+class NewRows(PropagatedRows):
+    """Rows of φ(S) F of new nodes, each alone, joined to their nearest known nodes.
 
-        map_chunks(primal if d <= q else dual, min(q, d), self.nodes.columns)
-        return rows
+    Known rows do not change, so that a new row does not depend on others. With φ = ε/(λ + ε),
+    Φ = φ(S) F solves (1 + ε) Φ = S Φ + ε F. The row of a new f with the normalised weights s to
+    known rows, and t to itself, is (ε f + s Φ)/(1 + ε − t).
+
+    Attributes
+    ----------
+    features : (q, d) csr_array or array
+    near : (q, n) csr_array
+        Cosines with the nearest known nodes.
+    """
+
+    features: FeatureMatrix
+    near: sp.csr_array
+
+    def __matmul__(self, w: NDArray[np.floating[Any]]) -> FloatArray:
+        """Return φ(S) (F w) at the rows, shape (q, c)."""
+        own = np.asarray(self.features[self.index] @ w, np.float64)
+        if self.name == "ego":
+            return own
+        share, steps = self._steps()
+        known: FloatArray = steps @ self.nodes.products(self.name, w)
+        return share * own + known
+
+    def squared_norms(self) -> FloatArray:
+        """Return squared distances of the rows from the centre, shape (q,)."""
+        probes = self.nodes.probes
+        offsets = self @ probes - self.centre @ probes
+        squares: FloatArray = np.einsum("ij,ij->i", offsets, offsets)
+        return squares
+
+    def dense(self) -> Single:
+        """Return the rows, shape (q, d)."""
+        rows: Any = self.features[self.index]
+        rows = rows.toarray() if sp.issparse(rows) else rows
+        if self.name != "ego":
+            share, steps = self._steps()
+            joined = self.nodes.propagate([self.name], steps.T.toarray())[self.name]
+            rows = share * rows + (self.nodes.features.T @ joined).T
+        return np.asarray(rows, np.float32)
+
+    def _steps(self) -> tuple[FloatArray, sp.csr_array]:
+        """Return the factors of the own features, shape (q, 1), and of known rows, (q, n)."""
+        near, (weight, loops) = self.near[self.index], _WEIGHTS[self.name]
+        sums = np.asarray(near.sum(axis=1)).ravel()
+        degrees: FloatArray = loops + weight * (sums > 0).astype(np.float64)
+        known = self.nodes.smoother(self.name).scale
+        scale = weight / np.where(sums > 0, sums, 1.0) / np.sqrt(degrees)
+        steps = sp.diags_array(scale) @ near @ sp.diags_array(known)
+        at_one = float(PROPAGATIONS[self.name].filter(np.ones(1))[0])  # ε/(1 + ε)
+        epsilon = at_one / (1.0 - at_one)
+        whole = 1.0 + epsilon - loops / degrees
+        return epsilon / whole[:, None], sp.csr_array(sp.diags_array(1.0 / whole) @ steps)
 
 
 def _edges_of(graph: Graph) -> tuple[sp.csr_array, FloatArray | None]:

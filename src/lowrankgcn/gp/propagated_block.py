@@ -16,7 +16,7 @@ norms or by one common scale: the paper's kernel φ(L) X Xᵀ φ(L) at full rank
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, final
+from typing import Any, final
 
 import numpy as np
 
@@ -42,22 +42,17 @@ class PropagatedBlock(Block):
     ----------
     name : str
         Block and view.
-    centre : (d,) array
-        Mean row of the fitted graph.
     scale : float
         Root of the mean squared norm of the centred rows of the fitted graph.
     """
 
     name: str
-    centre: Annotated[FloatArray, "d"]
     scale: float
 
     @classmethod
     def fit(cls, name: str, nodes: NodeGraph) -> PropagatedBlock:
-        """Fit centre and scale to all nodes."""
-        centre = nodes.centre(name)
-        squares = nodes.squared_norms(name, centre)
-        return cls(name, centre, float(np.sqrt(max(squares.mean(), _LEAST))))
+        """Fit the scale to all nodes."""
+        return cls(name, float(np.sqrt(max(nodes.squared_norms(name).mean(), _LEAST))))
 
     @property
     def view(self) -> str:  # type: ignore[override]
@@ -74,7 +69,7 @@ class PropagatedBlock(Block):
         """Return rows as an array (q, d): centred and divided by their norms or the scale."""
         if not isinstance(A, PropagatedRows):
             return A
-        rows = A.dense() - self.centre.astype(np.float32)
+        rows = A.dense() - A.centre.astype(np.float32)
         if PROPAGATIONS[self.name].unit_rows:
             squares = np.einsum("ij,ij->i", rows, rows)
             return rows / np.sqrt(np.maximum(squares, _LEAST))[:, None]
@@ -94,7 +89,7 @@ class PropagatedBlock(Block):
         if PROPAGATIONS[self.name].unit_rows:
             return np.ones(len(A))
         if isinstance(A, PropagatedRows):
-            squares = A.nodes.squared_norms(self.name, self.centre)[A.index]
+            squares = A.squared_norms()
             return squares / self.scale**2
         result: FloatArray = np.einsum("ij,ij->i", A, A).astype(np.float64)
         return result
@@ -109,9 +104,17 @@ class PropagatedBlock(Block):
         if not isinstance(A, PropagatedRows):
             product: FloatArray = A @ readout
             return product
-        norms: Any = self.scale
-        if PROPAGATIONS[self.name].unit_rows:
-            squares = A.nodes.squared_norms(self.name, self.centre)[A.index]
-            norms = np.sqrt(np.maximum(squares, _LEAST))[:, None]
-        scores: FloatArray = (A @ readout - self.centre @ readout) / norms
+        scores: FloatArray = (A @ readout - A.centre @ readout) / self._norms(A)
         return scores
+
+    def parts(self, A: PropagatedRows, readout: FloatArray) -> FloatArray:
+        """Return the terms of the scores by features, shape (q, d), for a readout (d, q) by row."""
+        offsets = A.dense() - A.centre
+        terms: FloatArray = offsets * readout.T / self._norms(A)
+        return terms
+
+    def _norms(self, A: PropagatedRows) -> Any:
+        """Return what centred rows are divided by."""
+        if not PROPAGATIONS[self.name].unit_rows:
+            return self.scale
+        return np.sqrt(np.maximum(A.squared_norms(), _LEAST))[:, None]

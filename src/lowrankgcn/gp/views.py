@@ -8,7 +8,8 @@
 ``gaussian``        spectral coordinates on a Gaussian graph of the ranks
 ``hypergraph``      spectral coordinates on the hypergraph of values and bins
 ``given``           spectral coordinates on a graph, an incidence matrix or weights
-``ego`` … ``near``  features that are propagated on a given graph (:mod:`.propagation`)
+``ego`` … ``near``  features that are propagated on a given graph or, if they are sparse, on their
+                    nearest neighbours (:mod:`.node_graph`)
 =================== ==========================================================================
 
 >>> import numpy as np
@@ -23,7 +24,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
 
@@ -39,7 +40,6 @@ from lowrankgcn.gp.embedding import Embedding
 from lowrankgcn.gp.graph_filters import PROPAGATIONS
 from lowrankgcn.gp.node_graph import NodeGraph, carries_features
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
-from lowrankgcn.graphs.cross_affinity import TableCross
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.tables import FittedTable, Table
@@ -54,6 +54,8 @@ _SPECTRAL_NODES = 20_000  # of a graph with features; larger ones have propagate
 _LEAST_SCALE = 0.1  # of the distances to the tenth neighbour; keeps groups of duplicates connected
 _GAUSSIAN_ROWS = 1000  # nodes of the Gaussian graph; other rows follow by the Nyström formula
 _GAUSSIAN_RANK, _HYPERGRAPH_RANK = 6, 60
+# Of more features than this, neighbours are searched in the directions of largest variance.
+_WIDE, _DIRECTIONS, _SVD_ROWS = 128, 64, 5000
 _NEAR_SHARE = 0.02  # share of the rows within a typical row's bandwidth, at least five
 
 
@@ -69,12 +71,15 @@ class RowViews:
         None for rows that only a given graph reads, and for wide features of nodes.
     embeddings : dict from view to Embedding
     nodes : NodeGraph or None
-        A given graph on which features are propagated.
+        Wide sparse features, or a given graph on which features are propagated.
+    directions : (d, p) array or None
+        Directions of largest variance in which neighbours are searched if there are many features.
     """
 
     features: FittedTable | None
     embeddings: dict[str, Embedding]
     nodes: NodeGraph | None = None
+    directions: FloatArray | None = None
 
     def __post_init__(self) -> None:
         alone = self.features is None and self.nodes is None
@@ -94,9 +99,13 @@ class RowViews:
         """
         parts: dict[str, Any] = {}
         given, extended = self.embeddings.get("given"), None
-        if self.nodes is not None:
+        if self.nodes is not None and self.nodes.has_edges:
             n, extended = self.nodes.n_nodes, self.nodes.with_nodes(X, edges)
             parts = node_views(extended, n)
+        elif edges is not None:
+            raise invalid("edges", "None, because no features were fitted on a graph", "edges")
+        elif self.nodes is not None:
+            return dict(self.nodes.new_rows(X))
         if self.features is not None:
             X = Table.read(X.toarray() if sp.issparse(X) else X, "X")
             parts |= self.features.cells(X)
@@ -104,7 +113,7 @@ class RowViews:
             weights = extended.edges[n:, : self.nodes.edges.shape[1]]
             parts["given"] = given.coordinates(weights)
         elif given is not None:
-            points = isinstance(X, Table) and not isinstance(given.extension.cross, TableCross)
+            points = isinstance(X, Table) and not given.reads_tables
             parts["given"] = given.coordinates(X.as_matrix() if points else X)
         return parts
 
@@ -121,14 +130,24 @@ class RowViews:
             views = self.features.expanded(parts) if views is None else views
             for name, embedding in self.embeddings.items():
                 if name not in parts:
-                    source = _source(name, parts | views, self.features)
-                    parts[name] = embedding.coordinates(source)
+                    parts[name] = embedding.coordinates(
+                        _source(name, parts | views, self.features, self.directions)
+                    )
         return parts
 
     def neighbour_points(self, parts: Mapping[str, Any]) -> FloatArray:
-        """Return the points of rows in which nearest neighbours are searched."""
+        """Return the points of rows among which nearest neighbours are searched."""
         assert self.features is not None
-        return _source("neighbours", self.features.expanded(parts), self.features)
+        expanded = self.features.expanded(parts)
+        return _source("neighbours", expanded, self.features, self.directions)
+
+    @cached_property
+    def axes(self) -> FloatArray:
+        """Matrix by which standard scores become points of the graph of neighbours, (d, p)."""
+        assert self.features is not None
+        units = self.features.common_unit
+        units = np.ones(len(self.features.owners)) if units is None else units
+        return np.diag(units) if self.directions is None else units[:, None] * self.directions
 
     @cached_property
     def owners(self) -> dict[str, NDArray[np.intp]]:
@@ -203,11 +222,14 @@ class FittedViews:
         views: dict[str, Any] = {}
         built: dict[str, tuple[Graph, int, Any]] = {}
         nodes: NodeGraph | None = None
-        if X is not None and given is not None and carries_features(given):
-            report_progress("features of the nodes")
+        directions: FloatArray | None = None
+        sparse = sp.issparse(X) and given is None
+        if X is not None and (sparse or (given is not None and carries_features(given))):
+            report_progress("features of the rows")
             nodes = NodeGraph.fit(given, X, random_state)
             if nodes.reader.table is None:
-                return cls(RowViews(None, {}, nodes), node_views(nodes), {"given": given}, {})
+                fitted: dict[str, Graph] = {} if given is None else {"given": given}
+                return cls(RowViews(None, {}, nodes), node_views(nodes), fitted, {})
             X = X.toarray() if sp.issparse(X) else X
         if X is not None:
             table = Table.read(X, "X")
@@ -217,10 +239,15 @@ class FittedViews:
             assert features is not None
             parts = features.cells(table)
             views = features.expanded(parts) | {"codes": parts["codes"]}
+            if "neighbours" in graphs and len(features.owners) > _WIDE:
+                report_progress("directions of largest variance")
+                rows = _source("neighbours", views, features, None)
+                directions = _directions(rows, random_state)
             for name in graphs if features.used else ():
                 if name == "hypergraph" and not features.encoder.n_hyperedges:
                     continue  # vectors have none
-                built[name] = _build(name, views, features, rank, random_state)
+                rows = _source(name, views, features, directions)
+                built[name] = _build(name, rows, features, rank, random_state)
         if given is not None and (nodes is None or nodes.n_nodes <= _SPECTRAL_NODES):
             built["given"] = given, rank, None
         embeddings: dict[str, Embedding] = {}
@@ -229,41 +256,40 @@ class FittedViews:
             report_progress(f"{name}: eigenpairs")
             options: Any = {"smoother": smoother, "tol": tol, "random_state": random_state}
             embedding, parts[name], pairs[name] = Embedding.fit(graph, min(count, rank), **options)
-            cross = embedding.extension.cross
-            if name == "hypergraph" and isinstance(cross, TableCross):  # it reads codes
-                extension = replace(embedding.extension, cross=replace(cross, encoder=None))
-                embedding = replace(embedding, extension=extension)
+            if name == "hypergraph":
+                embedding = embedding.reading_codes()
             if features is not None and name in ("gaussian", "hypergraph"):
-                parts[name] = embedding.coordinates(_source(name, views, features))
+                parts[name] = embedding.coordinates(_source(name, views, features, None))
             embeddings[name] = embedding
         fitted = {name: graph for name, (graph, *_) in built.items()}
         if nodes is not None and given is not None:
             parts, fitted = parts | node_views(nodes), {"given": given}
-        return cls(RowViews(features, embeddings, nodes), parts, fitted, pairs)
+        return cls(RowViews(features, embeddings, nodes, directions), parts, fitted, pairs)
 
 
 def node_views(nodes: NodeGraph, first: int = 0) -> dict[str, Any]:
-    """Return the propagated features of the nodes from `first` on.
-
-    Without nearest neighbours, ``near`` is the same as ``ego`` and is left out.
-    """
-    names = [name for name in PROPAGATIONS if name != "near" or nodes.near.nnz]
-    return {name: nodes.rows(name)[first:] for name in names}
+    """Return the propagated features of the nodes from `first` on."""
+    return {name: nodes.rows(name)[first:] for name in PROPAGATIONS if name in nodes.centres}
 
 
-def _source(name: str, parts: Mapping[str, NDArray[Any]], features: FittedTable) -> NDArray[Any]:
+def _source(
+    name: str,
+    parts: Mapping[str, NDArray[Any]],
+    features: FittedTable,
+    directions: FloatArray | None,
+) -> NDArray[Any]:
     """Return what a graph that was built from the features reads of rows."""
     if name == "neighbours":
         unit = features.common_unit
-        return parts["standard"] if unit is None else parts["standard"] * unit
+        points = parts["standard"] if unit is None else parts["standard"] * unit
+        return points if directions is None else points @ directions
     return parts["ranks" if name == "gaussian" else "codes"]
 
 
 def _build(
-    name: str, parts: Mapping[str, Any], features: FittedTable, rank: int, random_state: int
+    name: str, rows: NDArray[Any], features: FittedTable, rank: int, random_state: int
 ) -> tuple[Graph, int, Any]:
     """Build a graph of the features; return it with its rank and smoother."""
-    rows = _source(name, parts, features)
     if name == "hypergraph":
         return Hypergraph.from_encoder(features.encoder, rows), _HYPERGRAPH_RANK, None
     if name == "gaussian":
@@ -276,6 +302,19 @@ def _build(
         rows, _NEIGHBOURS, least_scale=_LEAST_SCALE, random_state=random_state
     )
     return graph, rank, None
+
+
+def _directions(points: FloatArray, random_state: int) -> FloatArray:
+    """Return the directions of largest variance of points, by a randomised SVD, (d, 64)."""
+    from sklearn.utils.extmath import randomized_svd  # a saved model needs no scikit-learn
+
+    generator = np.random.default_rng(random_state)
+    chosen = np.sort(generator.permutation(len(points))[:_SVD_ROWS])
+    rows = (points[chosen] - points[chosen].mean(axis=0)).astype(np.float32)
+    count = min(_DIRECTIONS, *rows.shape)
+    vectors = randomized_svd(rows, count, n_iter=3, random_state=random_state)[2]
+    directions: FloatArray = vectors.T.astype(np.float64)
+    return directions
 
 
 def _bandwidth(points: FloatArray) -> float:

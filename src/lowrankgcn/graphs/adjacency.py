@@ -296,7 +296,9 @@ class AdjacencyGraph(Graph):
         columns = diagonal_factor(degrees)
         if self.neighbours is None:
             return WeightCross(loop_weight=loop_weight, columns=columns, n_nodes=self.n_nodes)
-        return NeighbourCross(loop_weight=loop_weight, columns=columns, neighbours=self.neighbours)
+        return NeighbourCross(
+            loop_weight=loop_weight, columns=columns, neighbours=self.neighbours.compact()
+        )
 
     def _describe(self) -> tuple[str, str, dict[str, int | float]]:
         facts: dict[str, int | float] = {"joined pairs": int((self.adjacency > 0).sum()) // 2}

@@ -12,7 +12,7 @@ array([[0., 0., 1.]])
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, Literal, final
 
@@ -23,12 +23,14 @@ from numpy.typing import NDArray
 from lowrankgcn._codec import saved
 from lowrankgcn._validation import set_fields
 from lowrankgcn.graphs.matrices import magnitude, read_only
-from lowrankgcn.graphs.search import EXACT_FOR_NEW_ROWS, NeighbourSearch
+from lowrankgcn.graphs.search import ListSearch, NeighbourSearch
 from lowrankgcn.operators import FloatArray
 
 NeighbourWeights = Literal["self-tuning", "binary"]
 WEIGHTS: tuple[str, ...] = ("self-tuning", "binary")
 
+_EXACT = 2000  # points up to which those near new rows are found exactly
+_LEAST_SCALE = 1e-4  # median distance to the last neighbour, relative to the spread of the points
 _FARTHEST = 1e150  # clipped here, scaled coordinates have finite squares
 LARGEST_SEED = 2**31 - 1
 
@@ -42,7 +44,8 @@ class NearestNeighbours:
     Attributes
     ----------
     points : (n, d) array
-        The points times 2^-exponent (exact; weights depend on ratios of distances only).
+        The points times 2^-exponent (exact; weights depend on ratios of distances only); in single
+        precision for an approximate search.
     exponent : int
         Exponent of the smallest power of two above all coordinates.
     count : int
@@ -57,10 +60,10 @@ class NearestNeighbours:
         Share of the nearest neighbours of the points that were found, measured in a sample; 1 if
         exact.
     probes, seed : int
-        Arguments of the search for the neighbours of new points, beyond 10,000 points in lists.
+        Arguments of the search for the neighbours of new points.
     """
 
-    points: Annotated[FloatArray, "n d"]
+    points: Annotated[NDArray[np.floating[Any]], "n d"]
     exponent: int
     count: int
     weights: NeighbourWeights
@@ -90,12 +93,36 @@ class NearestNeighbours:
         distances, neighbours = search.query(scaled, np.arange(len(scaled)))
         least = least_scale * float(distances[:, -1].mean())
         scales = read_only(np.maximum(distances[:, -1], least))
-        if not search.probes and len(scaled) > EXACT_FOR_NEW_ROWS:
-            options: Any = {"seed": seed, "most_exact": EXACT_FOR_NEW_ROWS}
-            search, _ = NeighbourSearch.tuned(scaled, count, **options)
         near = cls(scaled, exponent, count, weights, scales, least, recall, search.probes, seed)
         set_fields(near, _search=search)  # built already
-        return near, near._matrix(distances, neighbours, scales)
+        values = near._values(distances, neighbours, scales)
+        return near, near._matrix(neighbours, values)
+
+    def compact(self) -> NearestNeighbours:
+        """Return the same points in single precision, of which most neighbours are found.
+
+        Few points, and those whose neighbours are too near for single precision, stay as they are.
+        """
+        spread = float(np.sqrt(self.points.var(axis=0).sum()))
+        if len(self.points) <= _EXACT or np.median(self.scales) < _LEAST_SCALE * spread:
+            return self
+        return replace(self, points=self.points.astype(np.float32), probes=0)
+
+    @property
+    def approximate(self) -> bool:
+        """Whether most of the neighbours of new points are found, not all."""
+        return self.points.dtype == np.float32
+
+    def near(self, points: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any]]:
+        """Return the neighbours of new points and their weights, (q, count) each."""
+        with np.errstate(over="ignore"):
+            scaled = np.ldexp(np.asarray(points, np.float64), -self.exponent)
+        scaled = np.clip(scaled, -_FARTHEST, _FARTHEST)
+        distances, neighbours = self._search.query(scaled)
+        farthest = np.where(np.isfinite(distances), distances, 0.0).max(axis=1)
+        return neighbours, self._values(
+            distances, neighbours, np.maximum(farthest, self.least_scale)
+        )
 
     def new_weights(self, points: FloatArray) -> sp.csr_array:
         """Return the weights from new points (q, d) to their nearest fitted points, shape (q, n).
@@ -103,31 +130,34 @@ class NearestNeighbours:
         The scale s of a new point is the distance to its last neighbour among the fitted points.
         Zero weights are not stored.
         """
-        with np.errstate(over="ignore"):
-            scaled = np.ldexp(points, -self.exponent)
-        scaled = np.clip(scaled, -_FARTHEST, _FARTHEST)
-        distances, neighbours = self._search.query(scaled)
-        scales = np.maximum(distances[:, -1], self.least_scale)
-        matrix = self._matrix(distances, neighbours, scales)
+        matrix = self._matrix(*self.near(points))
         matrix.eliminate_zeros()
         return matrix
 
     @cached_property
-    def _search(self) -> NeighbourSearch:
-        return NeighbourSearch(self.points, self.count, probes=self.probes, seed=self.seed)
+    def _search(self) -> NeighbourSearch | ListSearch:
+        if self.approximate:
+            return ListSearch(self.points, self.count, self.seed)
+        points = np.asarray(self.points, np.float64)
+        return NeighbourSearch(points, self.count, probes=self.probes, seed=self.seed)
 
-    def _matrix(
-        self, distances: FloatArray, neighbours: NDArray[np.intp], row_scales: FloatArray
-    ) -> sp.csr_array:
-        rows, count = distances.shape
+    def _values(
+        self, distances: NDArray[Any], neighbours: NDArray[np.intp], row_scales: NDArray[Any]
+    ) -> NDArray[Any]:
+        """Return the weights for distances."""
+        values: NDArray[Any]
         if self.weights == "binary":
-            values = np.ones(distances.shape)
+            values = np.isfinite(distances).astype(float)
         else:
             here, there = row_scales[:, None], self.scales[neighbours]
             with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
                 values = np.exp(-((distances / here) * (distances / there)))
             # Scale zero: weight 1 between duplicates, 0 otherwise.
             values = np.where((here > 0) & (there > 0), values, (distances == 0).astype(float))
+        return values
+
+    def _matrix(self, neighbours: NDArray[np.intp], values: NDArray[Any]) -> sp.csr_array:
+        rows, count = neighbours.shape
         pointers = np.arange(0, rows * count + 1, count)
         shape = (rows, len(self.points))
         matrix = sp.csr_array((values.ravel(), neighbours.ravel(), pointers), shape=shape)

@@ -54,6 +54,8 @@ class Classification:
         Further results, such as the number of sets with one class.
     command : str
         Command line that reproduces the run; empty if there is none.
+    numbers : (n,) int array, optional
+        Numbers of the rows, counted from 0, if they are only some of the table.
     seed : int, optional
         Also chooses the rows to draw if there are many.
 
@@ -100,6 +102,7 @@ class Classification:
     notes: Sequence[str] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
+    numbers: Any = None
     seed: int | None = None
     classes: tuple[str, ...] = field(init=False)
     labelled: NDArray[np.bool_] = field(init=False)
@@ -116,6 +119,7 @@ class Classification:
         for name, rows in (("labels", self.labels), ("frame", self.frame)):
             if rows is not None and len(rows) != n:
                 raise invalid(name, f"{n} rows, as many as were fitted", len(rows))
+        numbers = np.arange(n) if self.numbers is None else self.numbers
         frame = pd.DataFrame(index=range(n)) if self.frame is None else self.frame
         frame = frame.set_axis(frame.columns.map(str), axis=1)
         frame = frame.loc[:, ~frame.columns.duplicated()]
@@ -131,6 +135,7 @@ class Classification:
         set_fields(
             self,
             frame=frame,
+            numbers=numbers,
             columns=self.columns or Columns("", kinds, {}),
             evidence=self.evidence or Evidence.from_classifier(classifier),
             seconds=classifier.timings_ if self.seconds is None else self.seconds,
@@ -198,7 +203,7 @@ class Classification:
         texts = self.cells(rows).values()
         return [
             (
-                int(row) + 1,
+                int(self.numbers[row]) + 1,
                 [column[place] for column in texts],
                 [(self.classes[code], float(shares[place, code])) for code in choices[place]],
             )

@@ -172,7 +172,7 @@ def describe_rows(result: Classification, rows: NDArray[np.intp]) -> list[tuple[
     labelled, classes = result.labelled[rows], result.classes
     certain = [rounded_percent(share) for share in result.certainty[rows]]
     columns: list[tuple[str, Any]] = [
-        ("row", [count(row) for row in (rows + 1).tolist()]),
+        ("row", [count(row) for row in (result.numbers[rows] + 1).tolist()]),
         ("class", [classes[code] for code in result.codes[rows]]),
         ("probability", np.where(labelled, "", certain)),
     ]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
-from lowrankgcn.graphs.cross_affinity import CrossAffinity, NeighbourCross
+from lowrankgcn.graphs.cross_affinity import CrossAffinity
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.laplacian import Laplacian
@@ -66,7 +66,6 @@ class Extension:
         pairs: Eigenpairs,
         *,
         reached: NDArray[np.bool_] | None = None,
-        neighbour_means: bool = False,
     ) -> Extension:
         """Compress the eigenvectors of a graph for new rows.
 
@@ -78,20 +77,12 @@ class Extension:
         reached : (n,) boolean array, optional
             Nodes that new rows can be joined to, such as those of components with a label; all by
             default. The root of a row is zero if it has no affinity to any of them.
-        neighbour_means : bool, default False
-            Whether new rows of nearest-neighbour graphs get the weighted mean of their neighbours.
-            The factor 1/(1−λ) of the Nyström formula would also undo the smoothing of the mean, but
-            amplifies the difference between fitted rows, which are neighbours of each other, and
-            new ones.
         """
         cross = cross_affinity(laplacian)
         roots = np.sqrt(laplacian.degrees)
         if reached is not None:
             roots[~reached] = 0.0
-        if neighbour_means and isinstance(cross, NeighbourCross):
-            vectors = cross.compress(pairs.eigenvectors)
-        else:
-            vectors = compress_eigenvectors(cross, pairs)
+        vectors = compress_eigenvectors(cross, pairs)
         return cls(cross, np.hstack([cross.compress(roots[:, None]), vectors]))
 
     def at(self, rows: Any) -> tuple[FloatArray, FloatArray]:

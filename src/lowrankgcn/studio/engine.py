@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, final
 
@@ -38,6 +38,7 @@ from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.recipe import SUPERVISED, FewLabels, Prior, size_terms
 from lowrankgcn.gp.suggestion import TRUSTED_LABELS, first_of_views, unfitted_process
 from lowrankgcn.graphs import Graph
+from lowrankgcn.studio.answer import Answer
 from lowrankgcn.tables import Table
 
 # Conventions: what the page has space for, and what can be updated while a user waits.
@@ -48,40 +49,6 @@ _FEWEST_AUDITED = 8  # random rows of an estimate of the accuracy
 _FEWEST_OF_A_CLASS = 2  # the only label of a class is always wrong when it is left out
 
 Floats = NDArray[np.floating[Any]]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """What follows from labels.
-
-    Attributes
-    ----------
-    labels : (n,) object array
-        Texts; None in unlabelled rows.
-    classes : tuple of str
-    distributions : (n, C) array or None
-        None with fewer than two classes.
-    suggestions : list of int
-        Rows to label next, the most useful first.
-    accuracy : dict from str to float, or None
-        Estimate from rows that were drawn at random; None with too few labels.
-    classifier : SpectralGPClassifier or None
-        The last fitted one; None before the first.
-    """
-
-    labels: NDArray[Any]
-    classes: tuple[str, ...] = ()
-    distributions: Floats | None = None
-    suggestions: tuple[int, ...] = ()
-    accuracy: dict[str, float] | None = None
-    classifier: SpectralGPClassifier | None = None
-
-    def coded(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the labelled rows and their classes."""
-        places = {name: k for k, name in enumerate(self.classes)}
-        rows = np.flatnonzero(self.labels != None)  # noqa: E711  (of each element)
-        return rows, np.array([places[name] for name in self.labels[rows]], np.intp)
 
 
 @final

@@ -24,6 +24,7 @@ from scipy.spatial import KDTree
 from lowrankgcn.estimators.gp_fitting import PreparedRows
 from lowrankgcn.gp.views import FittedViews
 from lowrankgcn.graphs import AdjacencyGraph
+from lowrankgcn.studio.showing import has_own_positions
 from lowrankgcn.tables import Table
 
 Floats = NDArray[np.floating[Any]]
@@ -35,12 +36,6 @@ _NEIGHBOURS, _NEAR = 10, 0.05
 _COORDINATES, _JITTER = 10, 0.005  # of rows that are not sampled
 _FIRST = 3  # eigenvectors of a given graph
 _MARGIN = 1.1
-
-
-def has_own_positions(features: Table) -> bool:
-    """Return whether rows are points in two or three dimensions."""
-    numbers = all(cells.kind == "number" for _, cells in features.items())
-    return len(features.names) in (2, 3) and numbers
 
 
 def map_positions(features: Table, prepared: PreparedRows) -> NDArray[np.float32]:

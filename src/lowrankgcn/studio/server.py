@@ -9,7 +9,9 @@ import os
 import re
 import secrets
 import socket
+import threading
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,7 @@ _HEADERS = {
 }
 _LARGEST_BODY = 2**25
 _TOKEN = "LOWRANKGCN_STUDIO_TOKEN"
+_FAREWELL = 1.0  # seconds in which pages read why the server ends
 _PAUSE = 0.02  # seconds between looks at the version, for events
 
 
@@ -105,7 +108,6 @@ def make_app(view: View, token: str, port: int) -> Guard:
 
     interface: list[tuple[str, str, Callable[[Any], Any]]] = [
         ("GET", "table", lambda query: view.description),
-        ("GET", "positions", lambda query: view.positions()),
         ("GET", "state", lambda query: session.state.describe()),
         ("GET", "predictions", lambda query: session.state.packed()),
         ("GET", "rows", rows),
@@ -118,6 +120,11 @@ def make_app(view: View, token: str, port: int) -> Guard:
         ("POST", "write", lambda body: {"path": str(view.write(str(body.get("what"))))}),
     ]
 
+    async def positions(request: Request) -> Response:
+        while not view.map.done():  # without a thread for each page that waits
+            await asyncio.sleep(_PAUSE)
+        return Response(view.map.result(), media_type="application/octet-stream")
+
     def picture(request: Request) -> Response:
         data, kind = view.picture(request.path_params["row"], request.path_params["column"])
         return Response(data, media_type=kind)
@@ -128,6 +135,7 @@ def make_app(view: View, token: str, port: int) -> Guard:
     routes = [
         Route("/", lambda request: FileResponse(STATIC / "index.html")),
         Route("/api/events", events),
+        Route("/api/positions", positions),
         Route("/api/picture/{row:int}/{column:int}", picture),
         Mount("/static", StaticFiles(directory=STATIC)),
         *(_route(*entry) for entry in interface),
@@ -205,9 +213,16 @@ def listen(port: int) -> socket.socket:
     return listener
 
 
-def serve(guard: Guard, listener: socket.socket) -> None:
-    """Serve until the process is interrupted."""
+def serve(guard: Guard, listener: socket.socket, needed: Future[Any] | None = None) -> None:
+    """Serve until the process is interrupted, or what is needed could not be computed."""
     options: Any = {"log_level": "critical", "access_log": False, "server_header": False}
     config = uvicorn.Config(guard, lifespan="off", timeout_graceful_shutdown=2, **options)
     guard.app.state.server = server = uvicorn.Server(config)
+
+    def end(done: Future[Any]) -> None:
+        if done.exception() is not None:
+            threading.Timer(_FAREWELL, setattr, (server, "should_exit", True)).start()
+
+    if needed is not None:
+        needed.add_done_callback(end)
     server.run(sockets=[listener])

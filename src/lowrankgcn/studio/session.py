@@ -6,14 +6,17 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.studio.engine import Answer, Engine
+from lowrankgcn.studio.answer import Answer
 from lowrankgcn.studio.journal import Change, Journal, Step
+
+if TYPE_CHECKING:
+    from lowrankgcn.studio.engine import Engine
 
 NO_CLASS = 65535
 _MOST_CLASSES = 1000

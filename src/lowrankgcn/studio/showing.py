@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lowrankgcn.studio.pictures import holds_pictures
+from lowrankgcn.tables import Table
 
 _PICTURE = "picture"  # text of a cell with bytes
 _SAMPLE = 400  # rows from which it is decided how a column is shown
@@ -110,3 +111,9 @@ def _title_rank(name: str, kind: str, texts: list[str]) -> int:
         return 1 if len(words) == 1 else 2
     several = np.mean([len(text.split()) for text in texts]) >= 2
     return 3 if several and kind in ("identifier", "text") else 0
+
+
+def has_own_positions(features: Table) -> bool:
+    """Return whether rows are points in two or three dimensions."""
+    numbers = all(cells.kind == "number" for _, cells in features.items())
+    return len(features.names) in (2, 3) and numbers

@@ -7,32 +7,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache
 from itertools import chain, count
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.explanation import Contribution, Nearest
-from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.files.row_matching import RowMatcher
 from lowrankgcn.files.writing import output_format
-from lowrankgcn.studio.engine import Engine
-from lowrankgcn.studio.layout import has_own_positions, map_positions
+from lowrankgcn.studio.later import Later
 from lowrankgcn.studio.pictures import find_pixels, read_picture
 from lowrankgcn.studio.session import Session, State
-from lowrankgcn.studio.showing import cell_texts, show_columns
+from lowrankgcn.studio.showing import cell_texts, has_own_positions, show_columns
 from lowrankgcn.studio.wording import compare
+
+if TYPE_CHECKING:
+    from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 
 _SAMPLE = 20  # rows by which a page notices that the table has changed
 _REASONS = 3
+_LINKS = 200  # rows joined to a row on the map
 _SHORT, _LONG = 200, 200_000  # characters of a cell in a list of rows, and of one row
 #: Endings of the files by what they contain; "labels" and "table" have the format of the table.
 ENDINGS = {
@@ -41,7 +43,7 @@ ENDINGS = {
     "report": ".report.html",
     "model": ".model",
 }
-Write = Callable[[str, Path, NDArray[Any], SpectralGPClassifier | None], None]
+Write = Callable[[str, Path, NDArray[Any], "SpectralGPClassifier | None"], None]
 
 
 @final
@@ -56,6 +58,7 @@ class View:
         Its ``table.frame`` as it was read, its ``columns`` and the ``features`` in use.
     session : Session
     engine : Engine
+        Perhaps not prepared yet; rows and their cells do not need it.
     write : callable (what, path, labels, classifier)
         Write a file; labels (n,) are texts, None in unlabelled rows. There is no classifier for the
         file of the labels.
@@ -68,7 +71,7 @@ class View:
         path: Path,
         data: Any,
         session: Session,
-        engine: Engine,
+        engine: Later,
         write: Write,
         image: str | None = None,
     ) -> None:
@@ -76,10 +79,11 @@ class View:
         frame, columns, features = data.table.frame, data.columns, data.features
         self._frame, self._features = frame.drop(columns=columns.target), features
         self._names, self._n = list(self._frame.columns), len(frame)
+        self._graph = data.graph
         self._written: dict[str, Path] = {}
         points = has_own_positions(features)
         axes = list(features.names) if points else ["direction 1", "direction 2"]
-        self._positions = ThreadPoolExecutor(1).submit(map_positions, features, engine.prepared)
+        self.map = Later(lambda: _positions(features, engine)).future
         some = np.linspace(0, self._n - 1, min(self._n, _SAMPLE)).astype(int).tolist()
         shown = show_columns(self._frame, columns.used, columns.left_out)
         pixels = find_pixels(self._frame, columns.used, columns.left_out, image)
@@ -101,12 +105,8 @@ class View:
         }
         self._order = lru_cache(2)(self._sorted)
 
-    def positions(self) -> bytes:
-        """Return the positions on the map as bytes, as soon as they are computed."""
-        return self._positions.result().astype("<f4").tobytes()
-
     def row(self, row: int) -> dict[str, Any]:
-        """Return cells, label and probabilities of a row; dates also in ISO 8601."""
+        """Return cells, label, probabilities and linked rows of a row; dates also in ISO 8601."""
         state = self.session.state
         (cells,) = self._texts([self._checked(row)], _LONG)
         pairs = zip(self._names, cells, strict=True)
@@ -118,6 +118,7 @@ class View:
             ],
             "label": state.name(state.labels[row]),
             "probabilities": state.shares(row),
+            "links": [] if self._graph is None else linked_rows(self._graph, row)[:_LINKS],
         }
 
     def picture(self, row: int, column: int) -> tuple[bytes, str]:
@@ -141,6 +142,8 @@ class View:
         one amount for each pixel.
         """
         state = self.session.state
+        if not self._engine.ready():
+            return {"reasons": [], "pixels": [], "against": None, "neighbours": []}
         against, parts = self._engine.explain(state.answer, self._checked(row)) or (None, [])
         places, channels = ([], 1) if self._pixels is None else (self._pixels[0], self._pixels[3])
         pixels = {self._names[place]: 0.0 for place in places}
@@ -275,6 +278,14 @@ class View:
         return matches
 
 
+def _positions(features: Any, engine: Later) -> bytes:
+    """Return the positions on the map as bytes."""
+    prepared = engine.prepared
+    from lowrankgcn.studio.layout import map_positions  # with the libraries of the engine
+
+    return map_positions(features, prepared).astype("<f4").tobytes()
+
+
 def _shortened(text: str | None, longest: int) -> str | None:
     return text if text is None or len(text) <= longest else text[: longest - 1] + "…"
 
@@ -293,3 +304,18 @@ def _unused(path: Path) -> Path:
     stem, _, rest = path.name.partition(".")
     others = (path.with_name(f"{stem}-{number}.{rest}") for number in count(2))
     return next(unused for unused in chain([path], others) if not unused.exists())
+
+
+def linked_rows(graph: Any, row: int) -> list[int]:
+    """Return the rows that a given graph joins to a row, or that share a hyperedge with it.
+
+    >>> import lowrankgcn as lg
+    >>> linked_rows(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]), 1)
+    [0, 2]
+    """
+    hyper = hasattr(graph, "incidence")
+    matrix = graph.incidence.matrix if hyper else graph.adjacency
+    weights = matrix @ matrix[[row]].T if hyper else matrix[[row]].T
+    rows = sp.coo_array(weights).coords[0]
+    linked: list[int] = np.unique(rows[rows != row]).tolist()
+    return linked

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, final
@@ -37,7 +38,7 @@ from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.tables.cells import Cells, Name
 from lowrankgcn.tables.table import Table
 from lowrankgcn.tables.text_vectors import TextVectors, is_free_text
-from lowrankgcn.tables.texts import DateOrder, TextColumn, spelled
+from lowrankgcn.tables.texts import DateOrder, TextColumn, plain_numbers, spelled
 
 Kind = Literal["number", "date", "category", "text", "vector"]
 Reason = Literal["identifier", "constant", "empty", "dropped"]
@@ -80,7 +81,7 @@ class Columns:
     dates : dict from date column to {"day first", "month first"}
         Columns of texts whose year is last.
     unreadable_as_missing : tuple of str
-        Columns of numbers in which other texts are missing.
+        Columns of numbers or dates in which other texts are missing.
     decimal_commas : tuple of str
         Columns of numbers with decimal commas in a table with decimal points.
     notes : tuple of str
@@ -126,7 +127,9 @@ class Columns:
                 notes.append(f"columns {listed} are left out: {several}")
         return notes
 
-    def features(self, frame: Any, *, decimal: str = ".") -> Table:
+    def features(
+        self, frame: Any, *, decimal: str = ".", unreadable: Counter[Name] | None = None
+    ) -> Table:
         """Return the used columns as numbers, dates, categories and vectors.
 
         A column of free text becomes a column of vectors.
@@ -137,6 +140,9 @@ class Columns:
             The table, or another table with the same column names in any order.
         decimal : str
             Decimal mark, see :class:`TableFile`.
+        unreadable : Counter, optional
+            Every cell is read on its own, because `frame` is a part of a table. Cells of numeric
+            and date columns that cannot be parsed are missing, and added to this count by column.
 
         Raises
         ------
@@ -152,9 +158,19 @@ class Columns:
         typed: dict[Name, Cells] = {}
         empty = np.ones(table.n_rows, bool)
         for name, kind in self.used.items():
-            column = TextColumn(table[name], "," if name in self.decimal_commas else decimal)
+            mark = "," if name in self.decimal_commas else decimal
+            if unreadable is not None and kind == "number" and frame is not table:
+                cells = plain_numbers(frame[name], mark)
+                if cells is not None:
+                    typed[name] = cells
+                    empty &= cells.missing
+                    continue
             missing = name in self.unreadable_as_missing
+            alone = unreadable is not None or (missing and kind == "date")
+            column = TextColumn(table[name], mark, self.dates.get(name), alone)
             with prefix_errors(f"column {name!r}"):
+                if unreadable is not None and kind in ("number", "date"):
+                    unreadable[name] += column.n_unreadable(kind)
                 if kind == "number":
                     typed[name] = column.as_numbers(unreadable_as_missing=missing)
                 elif kind == "date":
@@ -197,6 +213,7 @@ def choose_columns(
     decimal: str = ".",
     allow_no_features: bool = False,
     leave_out: Collection[str] = ("identifier", "constant", "empty"),
+    n_rows: int | None = None,
 ) -> Columns:
     """Choose the columns of a table that are used as features.
 
@@ -217,6 +234,8 @@ def choose_columns(
         Whether all columns may be left out.
     leave_out : reasons
         Why columns are left out that are not named.
+    n_rows : int, optional
+        Number of rows of the whole table, if `frame` is a sample of it.
 
     Returns
     -------
@@ -302,7 +321,7 @@ def choose_columns(
                 elif kind == "text":
                     raise ValueError("expected words that are alike in several rows, got none")
             if kind is None:
-                kind, reason = column.kind, _reason(column, name)
+                kind, reason = column.kind, _reason(column, name, n_rows or len(table))
                 reason = reason if reason in leave_out else None
                 guesses.append(_mixed_note(column, name, reason))
                 if reason is not None:
@@ -363,7 +382,7 @@ def check_class_count(n_classes: int, n_labelled: int, *, fractions: bool = Fals
         raise ValueError(f"expected classes, got {got}")
 
 
-def _reason(column: TextColumn, name: Name) -> Reason | None:
+def _reason(column: TextColumn, name: Name, n_rows: int) -> Reason | None:
     """Return why a column is left out, or None."""
     cells, numbers = column.typed, column.typed.numbers
     present = int((~column.cells.missing).sum())
@@ -385,7 +404,7 @@ def _reason(column: TextColumn, name: Name) -> Reason | None:
     if not column.whole or column.numbers.style == "formatted" or n_distinct < len(cells):
         return None
     ascending = numbers[1:] > numbers[:-1]
-    consecutive = int(numbers.max()) - int(numbers.min()) == len(numbers) - 1
+    consecutive = int(numbers.max()) - int(numbers.min()) < n_rows
     words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", str(name)).lower()  # rowId
     named = not _IDENTIFIER_WORDS.isdisjoint(re.findall(r"[^\W\d_]+", words))
     numbered = consecutive or ascending.all() or not ascending.any()

@@ -39,6 +39,8 @@ _SAMPLE = 4096  # rows that decide whether a column has few distinct numbers
 _CONSTANT = 1e-12  # relative spread up to which a column is constant
 _LARGEST = 1e100  # new numbers, in units of the largest fitted one, are clipped here
 _TINY = 1e-290  # fitted numbers below are zero: slopes between their ranks would overflow
+_LEVELS = ["low", "average", "high"]
+_THIRD = 1 / math.sqrt(3)  # a third of even ranks with deviation one is as near to zero
 _VECTORS = 1000  # that decide about the effective number of dimensions
 _KNOTS = 1000  # numbers whose ranks are stored; ranks between them are interpolated
 
@@ -198,6 +200,13 @@ class Scores:
         kept = np.unique(np.linspace(0, len(values) - 1, most).round().astype(np.intp))
         knots, ranks = values[kept], ranks[kept]
         return cls(name, cells.unit, exponent, median, mean, deviation, knots, ranks)
+
+    def levels(self, cells: Cells) -> list[str]:
+        """Return in which third of the fitted cells each one is, in words; empty if missing."""
+        ranks = self.read(cells)[1]
+        words = ["early", "average", "late"] if self.unit == "datetime" else _LEVELS
+        thirds = np.where(cells.missing, 3, np.digitize(ranks, [-_THIRD, _THIRD]))
+        return [[*words, ""][third] for third in thirds]
 
     def read(self, cells: Cells) -> tuple[FloatArray, FloatArray]:
         """Return standard scores and standardised ranks, each of shape (n,)."""

@@ -82,8 +82,8 @@ function open() {
 
 function suggestions() {
   const buttons = open().slice(0, LISTED).map(row => {
-    const button = make("button", { type: "button", className: "row" }, whole(row + 1));
-    button.setAttribute("aria-label", `Row ${row + 1}`);
+    const button = make("button", { type: "button", className: "row" }, make("b", {}, store.state.suggestions.indexOf(row) + 1), whole(row + 1));
+    button.setAttribute("aria-label", `Suggestion ${store.state.suggestions.indexOf(row) + 1}: row ${row + 1}`); // the number on the map
     button.setAttribute("aria-pressed", row === store.focus);
     button.addEventListener("click", () => store.select([row]));
     return button;
@@ -145,7 +145,7 @@ function connection() {
   const away = !store.connected;
   const labels = store.waiting === 1 ? "1 label waits" : `${store.waiting} labels wait`;
   let text = "";
-  if (away) text = store.refused ? "The server has a new address: open the page it printed, in this tab." : "The server is away; reconnecting …";
+  if (away) text = store.refused ? "The server has a new address: open the page it printed, in this tab." : store.state.message ? `The server has ended: ${store.state.message}` : "The server does not answer; reconnecting … Labels are kept in this tab until it is back.";
   if (away && store.waiting) text += ` ${labels} to be saved.`;
   $("connection").textContent = text;
   document.body.classList.toggle("away", away);
@@ -176,6 +176,7 @@ export function connectHead() {
   store.on("table", () => {
     const { name, target } = store.table;
     $("name").textContent = name;
+    $("target").replaceChildren("label: ", foreign(target, 60));
     document.title = `${name} · ${target} · studio`;
   });
   store.on("state table", () => {

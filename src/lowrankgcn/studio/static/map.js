@@ -154,7 +154,7 @@ export function moved() {
 function paint(now = performance.now()) {
   cancelAnimationFrame(frame);
   frame = 0;
-  if (!store.codes) return;
+  if (!store.codes || !painter) return;
   const moving = now - movedAt < REST;
   if (moving) {
     requestAnimationFrame(next => {
@@ -237,12 +237,14 @@ function reveal(row) {
 }
 
 export function zoom(factor) {
+  if (!view.camera) return;
   view.camera.zoomAt(factor);
   moved();
 }
 
 /** Show all rows. */
 export function fit() {
+  if (!view.camera) return;
   const { x, y, zoom } = new Camera(view.camera.dimensions, view.camera.stretched);
   glide({ x, y, zoom });
 }
@@ -266,7 +268,10 @@ export function connectMap() {
     readColours();
     recolour();
   });
-  store.on("table", begin);
+  store.on("map", () => {
+    begin();
+    recolour();
+  });
   store.on("predictions", () => {
     fresh = true;
     recolour();

@@ -1,5 +1,6 @@
-// What lies on top of the points: rows to label next, the row in focus, the row under the pointer, the lasso.
+// What lies on top of the points: edges of a given graph, rows to label next, the row in focus, the row under the pointer, the lasso.
 
+import { linksOf } from "./contents.js";
 import { store } from "./store.js";
 
 const css = colour => `rgb(${colour.join(" ")})`;
@@ -16,6 +17,17 @@ export function drawMarks({ context, view, radius, ratio, colours, place }) {
     context.stroke();
     return [x, y];
   };
+  const joined = view.hovered ?? store.focus;
+  context.lineWidth = 1;
+  context.strokeStyle = css(colours.ring);
+  context.globalAlpha = 0.45;
+  context.beginPath();
+  for (const row of linksOf(joined)) {
+    context.moveTo(...place(joined));
+    context.lineTo(...place(row));
+  }
+  context.stroke();
+  context.globalAlpha = 1;
   const size = radius + 4.5;
   context.font = "600 11px system-ui, sans-serif";
   context.textBaseline = "middle";

@@ -115,7 +115,9 @@ async function ask(x, y) {
   const row = view.hovered;
   await (row === null ? null : load(row).catch(() => null)); // without them, only the number is shown
   asking = 0;
-  if (row !== null && view.hovered !== null) hover(view.hovered, x, y);
+  if (row === null || view.hovered === null) return;
+  hover(view.hovered, x, y);
+  draw(); // its edges
 }
 
 function title(cells) {
@@ -124,7 +126,7 @@ function title(cells) {
 }
 
 export function connectPointer() {
-  store.on("table", () => {
+  store.on("map", () => {
     overlay.addEventListener("pointerdown", down);
     overlay.addEventListener("pointermove", move);
     overlay.addEventListener("pointerup", up);

@@ -1,5 +1,5 @@
 // What the page knows, and the events that say what changed:
-// "table", "predictions", "state", "selection", "matches", "connection".
+// "table", "map" (positions are here), "predictions", "state", "selection", "matches", "connection".
 
 export const NONE = 65535; // class code of rows without a prediction
 

@@ -14,15 +14,26 @@ let unpainted = []; // changes whose colours are not on the screen: when they we
 /** Where labels wait that are not saved when the tab is loaded again, for instance with a new address. */
 const kept = () => `waiting ${store.table.target} ${store.table.rows} ${store.table.sample}`;
 
-/** Load the table and its map, then follow the server. */
+/** Load the table, then follow the server; the map comes when the server has prepared it. */
 export async function start() {
   store.table = await get("table");
-  const [positions] = await Promise.all([binary("positions"), refresh()]);
-  store.positions = new Float32Array(positions);
+  await refresh();
   store.changed("table");
   store.changed("predictions");
   listen({ opened: reconnected, version: seen, closed: lost });
   for (const body of JSON.parse(sessionStorage.getItem(kept()) ?? "[]")) label(body.rows, body.class);
+  await locate();
+}
+
+/** Load the positions of the rows, which take longer than their cells. */
+async function locate() {
+  try {
+    store.positions ??= new Float32Array(await binary("positions"));
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error;
+    return; // asked again after the next connection
+  }
+  store.changed("map");
 }
 
 /** Give the rows a class; null removes their label. The page shows it before the server answers. */
@@ -207,6 +218,7 @@ async function reconnected() {
     store.changed("connection");
     await refresh();
     await send();
+    if (!store.positions) await locate();
   } catch (error) {
     if (!(error instanceof Unreachable)) refused(error);
   }
