@@ -469,3 +469,8 @@ def test_one_label_per_class_gives_no_numbers(
     assert shown.count("1 label: too few –") == 3
     assert "calibration" not in shown and "balanced" not in shown
     assert "label a second row of each class" in report.read_text(encoding="utf-8")
+
+
+def test_a_wrong_choice_is_one_plain_line(capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused(capsys, "classify", "t.csv", "-t", "kind", "--class-shares", "foo")
+    assert said.endswith("'--class-shares': expected one of auto, labels, equal, got 'foo'\n")

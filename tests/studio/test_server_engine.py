@@ -451,6 +451,7 @@ def test_rows_are_ordered_by_meaning() -> None:
     )
     kinds: Any = {"number": "number", "text": "category", "day": "date"}
     data = SimpleNamespace(
+        graph=None,
         table=SimpleNamespace(frame=frame.assign(tree=None)),
         columns=Columns("tree", kinds, {"id": "identifier"}),
         features=Table.read(features),

@@ -79,6 +79,7 @@ def classify(args: Arguments) -> None:
             message = "there is a label in every row, nothing to predict; "
             message += f"lowrankgcn audit checks the labels{advice}"
             raise ValueError(f"{data.table.name}: column {args.target!r}: {message}")
+    run.notes += data.notes
     # Importing the classifier takes a second or more; an invalid table need not wait for it.
     with run.step("loading"):
         from lowrankgcn.cli.block_rows import FittedRows, totals, write_rows
@@ -94,9 +95,8 @@ def classify(args: Arguments) -> None:
     if importance is None:
         few = data.features.shape[1] <= _FEW_COLUMNS
         importance = given is None and (args.as_json or report is not None or few)
-    with run.step("importance"):
+    with run.computing("importance", timed=True):
         evidence = Evidence.from_classifier(classifier, importance=importance)
-    run.notes += data.notes
     with run.step("writing" if args.level is None else "sets"):
         work = FittedRows(data, classifier, args.level, reasons=args.reasons)
     with run.step("writing" if data.source is None else "classifying"):
@@ -127,8 +127,7 @@ def classify(args: Arguments) -> None:
             save_model(save, data, classifier, tally.unreadable)
             run.files["model"] = str(save)
     facts, document = fit_summary(data, tally, classifier, evidence)
-    if tally.unsure is not None:
-        document["unsure"] = tally.unsure
+    document |= tally.set_counts()
     tally.print_summary(run, facts, document, evidence)
 
 

@@ -60,12 +60,11 @@ def classify_folder(args: Arguments, name: str, settings: Mapping[str, Any]) -> 
         "graph": repr(classifier.graph_),
         **run.files,
     }
-    facts |= {"note": "; ".join(run.notes)} if run.notes else {}
     if run.as_json:
         more = {"seed": classifier.random_state, "seconds": run.seconds | {"total": run.total()}}
-        run.print_json(facts | more | {"warnings": run.warnings})
+        run.print_json(facts | more | {"notes": run.notes, "warnings": run.warnings})
     else:
-        run.print_facts(facts)
+        run.print_facts({**facts, "note": run.notes})
         run.print_times()
 
 

@@ -288,6 +288,11 @@ class Tally:
             for name, given, predicted, mean in zip(self.classes, *columns, strict=True)
         }
 
+    def set_counts(self) -> dict[str, int]:
+        """Return how many sets have one class or several, and how many rows fit no class."""
+        counts = {"one_class": self._single, "several_classes": self._several}
+        return {} if self.level is None else {**counts, "unsure": self._unsure}
+
     def set_facts(self) -> dict[str, str]:
         """Return how many sets have one class, and how many rows fit no class, as a line."""
         if self.level is None:

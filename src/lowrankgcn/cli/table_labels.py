@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._format import plural
 from lowrankgcn.cli import terminal
+from lowrankgcn.estimators.label_notes import leak_notes, plain_name, spelling_notes
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import TableFile, read_file, read_texts
 from lowrankgcn.files.row_matching import RowMatcher, free_name
@@ -76,7 +76,7 @@ def find_markers(
             raise ValueError(f"--class: {name!r} is also named in --unlabelled")
     if unlabelled is not None:
         return markers, []
-    usual = [name for name in names if _plain(name) in MARKERS and name not in classes]
+    usual = [name for name in names if plain_name(name) in MARKERS and name not in classes]
     if usual and len(names) == len(counts):  # no cell is empty
         listed = ", ".join(map(repr, usual))
         as_classes = " ".join(f"--class {shlex.quote(name)}" for name in usual)
@@ -87,34 +87,15 @@ def find_markers(
 
 
 def label_notes(labels: pd.Series, features: Table, names: Iterable[str]) -> Iterator[str]:
-    """Yield notes on labels, and on the named columns that may be another name of the class.
-
-    Classes may differ only by spelling, or be too many. The suspicious columns have one value for
-    each class and another one for each other class, in all of at least ten labelled rows and twice
-    as many as classes.
-    """
+    """Yield notes on labels, and on the named columns that may be another name of the class."""
     known = np.flatnonzero(labels.notna())
     labels = labels.iloc[known]
-    classes = pd.Series(sorted(labels.unique()), dtype=object)
-    for _, same in classes.groupby(classes.map(_plain)):
-        if len(same) > 1:
-            listed, advice = ", ".join(map(repr, same)), "if they are one class, correct the table"
-            yield f"classes {listed} differ only by blanks, case or zeros; {advice}"
+    classes = labels.unique()
+    yield from spelling_notes(classes)
     if len(classes) > 2 and 2 * len(classes) > len(known):
         count = plural(len(known), "label")
         yield f"{count} of {len(classes)} classes are few; label more rows of each class"
-    for name in names if len(known) >= max(10, 2 * len(classes)) else ():
-        codes = features[name].take(known).as_categories().codes.tolist()
-        pairs = set(zip(codes, labels, strict=True))
-        if -1 not in codes and len(pairs) == len(set(codes)) == len(classes):
-            reason = "each class has a value of its own; if so, leave it out by --drop"
-            yield f"column {name!r} may be another name of the class: {reason} {str(name)!r}"
-
-
-def _plain(name: str) -> str:
-    """Return a class without differences of spelling; "3.0" is 3."""
-    text = " ".join(name.split()).casefold()
-    return text[:-2] if re.fullmatch(r"-?[0-9]+\.0", text) else text
+    yield from leak_notes(labels.tolist(), known, features, names)
 
 
 def merged_labels(

@@ -26,7 +26,7 @@ import lowrankgcn
 from lowrankgcn._atomic import is_stream, write_text
 from lowrankgcn._format import duration, percent, shorten
 from lowrankgcn._progress import listening
-from lowrankgcn.exceptions import EigensolverError, FastSumError
+from lowrankgcn.exceptions import EigensolverError, FastSumError, without_options
 
 Files = Mapping[str, Path | None]  # from an option or a description
 
@@ -131,7 +131,8 @@ class Run:
         show = self.step if timed else self.progress
         with show(name), one_line_errors(), collect_warnings() as texts:
             yield
-        self.warn(texts)
+        noted = {without_options(note) for note in self.notes}
+        self.warn([text for text in texts if text not in noted])  # a fit repeats notes on labels
 
     def warn(self, texts: Sequence[str]) -> None:
         """Keep warnings, and print them."""

@@ -27,6 +27,7 @@ from lowrankgcn.estimators.class_labels import Labels, read_labels
 from lowrankgcn.estimators.gp_fitting import PreparedRows, fit_gp, prepare_rows
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.gp_readouts import ProcessClassifier, free_candidates
+from lowrankgcn.estimators.label_notes import warn_of_labels
 from lowrankgcn.estimators.parameters import GPParameters, checked
 from lowrankgcn.estimators.rows import Fit, read_rows
 from lowrankgcn.estimators.semi_supervised import (
@@ -207,6 +208,9 @@ class SpectralGPClassifier(ProcessClassifier):
 
         Warns
         -----
+        LabelWarning
+            If classes differ by spelling only, or a column of a table has a value of its own for
+            each class.
         UnlabelledComponentWarning
             If there are no features, and a component of the graph has no label.
         """
@@ -218,6 +222,7 @@ class SpectralGPClassifier(ProcessClassifier):
         labels = read_labels(y, rows.n_rows)
         if sample_weight is not None:
             labels = labels.weighted(sample_weight)
+        warn_of_labels(labels, rows)
         shown = listening(lambda step, done, total: print(step, file=sys.stderr))
         limits = limited_threads(self.n_jobs)
         with (

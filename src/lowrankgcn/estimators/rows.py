@@ -7,7 +7,6 @@ includes all labelled rows.
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
-from lowrankgcn.exceptions import ColumnWarning, warn_caller
+from lowrankgcn.exceptions import ColumnWarning, warn_caller, without_options
 from lowrankgcn.gp.node_features import is_narrow
 from lowrankgcn.gp.node_graph import carries_features
 from lowrankgcn.graphs import Graph
@@ -256,7 +255,7 @@ def _choose(table: Table) -> Columns | None:
     if not columns.used:
         return None
     if notes := [*columns.left_out_notes(["identifier"]), *columns.notes]:
-        texts = [re.sub(r" \(--.*\)$", "", note) for note in notes]  # options of commands
+        texts = map(without_options, notes)
         warn_caller("; ".join([*texts, _ADVICE]), ColumnWarning)
     return columns
 

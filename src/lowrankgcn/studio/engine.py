@@ -25,7 +25,7 @@ from scipy.linalg import cho_factor, cho_solve
 from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn.estimators.class_labels import read_labels
 from lowrankgcn.estimators.evidence import share_interval
-from lowrankgcn.estimators.explanation import Contribution
+from lowrankgcn.estimators.explanation import Contribution, ExplainedRow
 from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.estimators.gp_fitting import prepare_rows
 from lowrankgcn.estimators.parameters import GPParameters, checked
@@ -77,13 +77,21 @@ class Engine:
             self._parts.append((sample.rest, outside))
         # An explanation takes a quarter of a second; a page asks again after every update.
         self._explains = not self.prepared.fitted_only and isinstance(features, Table)
-        self._explained = lru_cache(8)(lambda fitted, row: fitted.explain(features.take([row]))[0])
+        self._explained = lru_cache(8)(lambda fitted, row: self._explain(fitted, features, row))
         # A sample that includes the labelled rows, as that of the commands does, needs a whole fit.
         self._fitted = lru_cache(1)(
             lambda answer: SpectralGPClassifier(**parameters).fit(features, answer.labels)
         )
         nobody = np.zeros(0, np.intp)
         self._unfitted = unfitted_process(self.prepared.views, nobody, self.prepared.seed)
+
+    def _explain(self, fitted: SpectralGPClassifier, features: Table, row: int) -> ExplainedRow:
+        """Explain a row by columns; nodes of a given graph with their edges."""
+        nodes = self.prepared.views.maps.nodes is not None
+        explained: ExplainedRow = fitted.explain(
+            [row] if nodes else features.take([row]), by="columns" if nodes else "auto"
+        )[0]
+        return explained
 
     def settle(self, labels: NDArray[Any], audited: Collection[int] = ()) -> Answer:
         """Return the answer that a fit to these labels gives.

@@ -81,7 +81,7 @@ class View:
         self._names, self._n = list(self._frame.columns), len(frame)
         self._graph = data.graph
         self._written: dict[str, Path] = {}
-        points = has_own_positions(features)
+        points = data.graph is None and has_own_positions(features)
         axes = list(features.names) if points else ["direction 1", "direction 2"]
         self.map = Later(lambda: _positions(features, engine)).future
         some = np.linspace(0, self._n - 1, min(self._n, _SAMPLE)).astype(int).tolist()
@@ -98,6 +98,7 @@ class View:
             "columns": shown.columns,
             "title": shown.title,
             "pixels": None if pixels is None else pixels._asdict(),
+            "linked": data.graph is not None,
             "space": "own" if points else "embedding",
             "dimensions": len(axes),
             "axes": axes,
@@ -158,7 +159,7 @@ class View:
         cells = self._texts([other for other, _ in near], _SHORT)
         return {
             "reasons": reasons,
-            "pixels": amounts.sum(axis=1).tolist(),
+            "pixels": amounts.sum(axis=1).tolist() if parts else [],
             "against": against,
             "neighbours": [
                 {
@@ -255,10 +256,10 @@ class View:
         name = sort.removeprefix("column:")
         if sort == name or name not in self._names:
             raise invalid("sort", "row, uncertainty, …, or column:NAME", repr(sort[:50]))
-        if name not in self._features.names:  # not in use
+        cells = self._features[name] if name in self._features.names else None
+        if cells is None or cells.kind == "vector":  # not in use, or free text
             texts = cell_texts(self._frame[name]).to_pandas()
             return np.asarray(texts.rank(method="dense"), np.float64)
-        cells = self._features[name]
         if cells.kind == "category":  # sorted by their texts
             return np.where(cells.missing, np.nan, cells.codes)
         return np.asarray(cells.as_floats(name, cells.unit))

@@ -49,8 +49,16 @@ function paint() {
   const parts = several ? (store.selection.length ? many() : nothing()) : [];
   const random = row !== null && !store.labelled[row] && store.state.random?.includes(row);
   if (row !== null) parts.push(title(row), random ? make("p", { className: "hint" }, "A random row, to measure the accuracy.") : null, pairs ? content(pairs) : make("p", { className: "hint" }, "Loading …"));
-  if (pairs) parts.push(evidence(current));
+  if (pairs) parts.push(linked(current), evidence(current));
   refill(panel, ...parts.filter(Boolean));
+}
+
+/** Say how many of the rows that a given graph joins to a row have its class. */
+function linked({ row, links = [] }) {
+  const code = store.codes[row];
+  if (!links.length || code === NONE) return null;
+  const same = links.filter(other => store.codes[other] === code).length;
+  return make("p", { className: "hint" }, `${whole(same)} of ${whole(links.length)} linked rows: `, foreign(store.className(code), 60));
 }
 
 function nothing() {
