@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lowrankgcn.experiments.comparison import ComparisonTask
 
 _EXPLANATION = (
-    "± half of a 95 % interval; difference: mean difference in accuracy from SpectralGPClassifier "
+    "± half of a 95 % interval (Student's t over the splits); difference: mean difference in accuracy from SpectralGPClassifier "
     "on the same split; balanced: mean accuracy of the classes; log-loss: smaller is better; time: "
     "median processor time of one fit and prediction."
 )
