@@ -84,9 +84,11 @@ class PreparedRows:
         read, outside = self.views.maps.parts, self.outside
         if outside is not None:
             return self.sample.complete(values, lambda rest: of_parts(outside))
-        return self.sample.complete(
-            values, lambda rest: map_rows(lambda rows: of_parts(read(rows)), rest, _READ)
-        )
+
+        def of_rows(rest: Any) -> FloatArray:
+            return map_rows(lambda rows: of_parts(read(rows)), rest, _READ, "predicting")
+
+        return self.sample.complete(values, of_rows)
 
 
 def prepare_rows(

@@ -7,14 +7,16 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
-
-import pandas as pd
 
 from lowrankgcn.exceptions import LabelWarning, warn_caller, without_options
 from lowrankgcn.tables import Table
 
+_ABBREVIATED = {"y": "yes", "n": "no", "t": "true", "f": "false"}
+_WITHOUT_VALUES = ("text", "vector")
 _LEAST_LABELS = 10  # from which a column with one value for each class is suspicious
 
 
@@ -24,15 +26,23 @@ def plain_name(name: str) -> str:
     return text[:-2] if re.fullmatch(r"-?[0-9]+\.0", text) else text
 
 
-def spelling_notes(classes: Iterable[str]) -> list[str]:
-    """Return a note on each group of classes that differ only by spelling."""
-    names = pd.Series(sorted(classes), dtype=object)
-    advice = "if they are one class, correct the table"
-    return [
-        f"classes {', '.join(map(repr, same))} differ only by blanks, case or zeros; {advice}"
-        for _, same in names.groupby(names.map(plain_name))
-        if len(same) > 1
-    ]
+def spelling_notes(labels: Iterable[str]) -> list[str]:
+    """Return a note on each group of classes that differ only by spelling, or are abbreviated."""
+    counts, groups = Counter(labels), defaultdict[str, list[str]](list)
+    for name in sorted(counts):
+        groups[_ABBREVIATED.get(plain_name(name), plain_name(name))].append(name)
+    notes = []
+    for names in groups.values():
+        listed = ", ".join(map(repr, names))
+        if len({*map(plain_name, names)}) > 1:
+            usual = max(names, key=lambda one: (plain_name(one) not in _ABBREVIATED, counts[one]))
+            merged = f"{usual}={','.join(name for name in names if name != usual)}"
+            option = f"(--merge-classes {shlex.quote(merged)} merges them)"
+            notes.append(f"classes {listed} may be one class; if so, correct the table {option}")
+        elif len(names) > 1:
+            advice = "if they are one class, correct the table (--ignore-case merges them)"
+            notes.append(f"classes {listed} differ only by blanks, case or zeros; {advice}")
+    return notes
 
 
 def leak_notes(labels: Any, rows: Any, features: Table, names: Iterable[Any]) -> list[str]:
@@ -70,10 +80,10 @@ def warn_of_labels(labels: Any, rows: Any) -> None:
     rows : Rows
     """
     names = labels.classes.tolist()
-    notes = spelling_notes(names) if all(isinstance(name, str) for name in names) else []
+    of_rows = labels.classes[labels.codes].tolist()
+    notes = spelling_notes(of_rows) if all(isinstance(name, str) for name in names) else []
     if rows.columns is not None and isinstance(rows.data, Table):
-        whole = [name for name, kind in rows.columns.used.items() if kind != "text"]
-        of_rows = labels.classes[labels.codes].tolist()
+        whole = [name for name, kind in rows.columns.used.items() if kind not in _WITHOUT_VALUES]
         notes += leak_notes(of_rows, labels.index, rows.data, whole)
     for note in notes:
         warn_caller(without_options(note), LabelWarning)

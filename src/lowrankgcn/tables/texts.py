@@ -8,8 +8,9 @@ Each distinct text is parsed once:
 ('number', [12.0, 7.0, nan, nan])
 >>> TextColumn(Cells.read(pd.Series(["007", "12"]), "code")).kind  # codes, not numbers
 'category'
->>> TextColumn(Cells.read(pd.Series(["$ 1,234.50", "$ 7"]), "price")).as_numbers().numbers.tolist()
-[1234.5, 7.0]
+>>> prices = TextColumn(Cells.read(pd.Series(["$ 1,234.50", "($ 7)"]), "price"))
+>>> prices.as_numbers().numbers.tolist()
+[1234.5, -7.0]
 >>> dates = parse_dates(pa.array(["31/12/2024", "1/2/2025 2:30 pm"]))
 >>> dates.order, dates.times.to_pylist()[1].isoformat()
 ('day first', '2025-02-01T14:30:00')
@@ -59,6 +60,21 @@ _DATES = {
         ("day first", _DAY, _MONTH, _YEAR),
     )
 }
+
+_DAY_NAMED = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
+_MONTH_NAMED, _GAP = r"(?P<month>[A-Za-z]{3,9})\.?", r"(?:[ .-]|, ) *"
+_NAMED = [
+    re.compile(rf"(?:[A-Z][a-z]{{2,8}},? +)?{pattern}(?P<clock>(?:[ ,T].*)?)")
+    for pattern in (
+        rf"{_MONTH_NAMED} +{_DAY_NAMED},? +{_YEAR}",
+        rf"{_DAY_NAMED}{_GAP}{_MONTH_NAMED}{_GAP}{_YEAR}",
+        rf"{_YEAR}{_GAP}{_MONTH_NAMED}{_GAP}{_DAY_NAMED}",
+        rf"{_MONTH_NAMED}{_GAP}{_YEAR}(?P<day>)",
+    )
+]
+_MONTHS = (
+    "january february march april may june july august september october november december".split()
+)
 
 
 class Numbers(NamedTuple):
@@ -313,12 +329,12 @@ class TextColumn:
     @cached_property
     def numbers(self) -> Numbers:
         """Distinct texts as numbers."""
-        texts, mark = self._texts, self.decimal
-        plain = _cast(_pointed(texts, mark))
+        texts, mark = _signed(self._texts), self.decimal
+        plain = _cast(_pointed(self._texts, mark))
         if plain is None and mark == "." and not self.alone:
             _, commas, points = count_marked(texts)
             mark = "," if commas > points else "."
-            plain = _cast(_pointed(texts, mark))
+            plain = _cast(_pointed(self._texts, mark))
         if plain is not None:
             infinite = plain.filter(pc.is_inf(plain))
             if len(infinite) and not self.alone:
@@ -346,6 +362,11 @@ class TextColumn:
         if self.alone:
             return Dates(_each_date(self._texts, self.order))
         return parse_dates(self._texts, self.order, prefer_day=self.decimal == ",")
+
+
+def _signed(texts: Any) -> Any:
+    """Return texts with a minus in place of parentheses, as accountants write negative numbers."""
+    return pc.replace_substring_regex(texts, r"^\(\s*([^()]*[0-9][^()]*)\)$", r"-\1")
 
 
 def plain_numbers(column: Any, decimal: str) -> Cells | None:
@@ -378,7 +399,7 @@ def count_marked(texts: Any, marks: str = ",") -> tuple[int, int, int]:
     >>> count_marked(pa.array(["1,5", "1,234", "red, blue", "7"]))
     (3, 2, 1)
     """
-    texts = texts.filter(pc.match_substring_regex(texts, marks))
+    texts = _signed(texts.filter(pc.match_substring_regex(texts, marks)))
     commas, points = (
         pc.sum(pc.match_substring_regex(texts, _formatted(mark))).as_py() or 0 for mark in ",."
     )
@@ -394,7 +415,8 @@ def spelled(categories: Cells) -> list[str]:
 def parse_dates(texts: Any, order: DateOrder | None = None, *, prefer_day: bool = False) -> Dates:
     """Parse texts as dates.
 
-    Dates are in ISO 8601, or have day, month and year between points, slashes or hyphens.
+    Dates are in ISO 8601, or have day, month and year between points, slashes or hyphens, or the
+    English name of the month, such as "Mar 05, 2023" or "5 March 2023".
 
     Parameters
     ----------
@@ -406,6 +428,7 @@ def parse_dates(texts: Any, order: DateOrder | None = None, *, prefer_day: bool 
     prefer_day : bool
         Whether the day is first in all these cases.
     """
+    texts = _with_numbered_months(texts)
     for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
         try:
             times = pc.cast(texts, kind).cast(pa.timestamp("us"), safe=False)
@@ -424,6 +447,26 @@ def parse_dates(texts: Any, order: DateOrder | None = None, *, prefer_day: bool 
     complete = [one.times for one in dates if one.times.null_count == texts.null_count]
     best = min(dates, key=lambda one: one.times.null_count)
     return best._replace(ambiguous=bool(complete) and not complete[0].equals(complete[-1]))
+
+
+def _with_numbered_months(texts: Any) -> Any:
+    """Return texts with the names of months as year/month/day.
+
+    >>> _with_numbered_months(pa.array(["Mar 05, 2023", "5 Sept 2023 10:30", "Mar"])).to_pylist()
+    ['2023/3/05', '2023/9/5 10:30', 'Mar']
+    """
+    named = pc.match_substring_regex(texts, r"[A-Za-z]{3}.*[0-9]{4}|[0-9]{4}.*[A-Za-z]{3}")
+    if not pc.any(named).as_py():
+        return texts
+    return pa.array([text and _numbered_month(text) for text in texts.to_pylist()], pa.string())
+
+
+def _numbered_month(text: str) -> str:
+    for date in filter(None, (pattern.fullmatch(text) for pattern in _NAMED)):
+        for number, name in enumerate(_MONTHS, 1):
+            if name.startswith(date["month"].lower()):
+                return f"{date['year']}/{number}/{date['day'] or 1}{date['clock']}"
+    return text
 
 
 def _each_date(texts: Any, order: DateOrder | None) -> Any:
