@@ -1,7 +1,7 @@
 // The top of the page: accuracy, suggestions, undo, files.
 
 import { next, open } from "./actions.js";
-import { $, make, percent, refill, shorten, whenReleased, whole } from "./dom.js";
+import { $, foreign, make, percent, refill, shorten, whenReleased, whole } from "./dom.js";
 import { store } from "./store.js";
 import { step, write } from "./sync.js";
 
