@@ -53,7 +53,7 @@ def test_keys_label_the_row_on_the_screen(chromium: Browser, tmp_path: Path) -> 
         page.key("1")
         person.labelled(2)
         # The cells of a row far down in the table, and not suggested, are not there.
-        known = page.run("fetch('/api/state').then(r => r.json()).then(s => s.suggestions)")
+        known = page.run("fetch('api/state').then(r => r.json()).then(s => s.suggestions)")
         places = np.array([person.place(row) for row in range(150)])
         gaps = np.linalg.norm(places[:, None] - places[[*known, *range(100)]], axis=2).min(axis=1)
         page.click(*person.place(int(gaps.argmax())))

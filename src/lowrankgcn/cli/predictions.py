@@ -346,9 +346,10 @@ class Tally:
         header, rows = self._class_table(counts, missing, evidence)
         run.console.print()
         run.print_table(header, rows, range(1, 6), show_edge=False)
-        run.console.print()
         if cells is not None and suspects:
             _print_suspects(run, suspects, cells)
+        else:
+            run.console.print()
         for name, path in run.files.items():
             run.print_line(f"{name:<12}{path}")
         run.print_times()

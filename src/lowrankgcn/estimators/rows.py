@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._parallel import map_chunks
+from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import ColumnWarning, warn_caller, without_options
 from lowrankgcn.gp.node_features import is_narrow
@@ -364,7 +365,20 @@ def take(data: Any, index: Any) -> Any:
     return data.take(index) if isinstance(data, Table) else data[index]
 
 
-def map_rows(function: Callable[[Any], FloatArray], X: Any, size: int) -> FloatArray:
-    """Apply a function that is independent for each row to chunks of `size` rows."""
-    spans = map_chunks(lambda i, j: function(take(X, slice(i, j))), X.shape[0], size)
-    return np.concatenate(spans)
+def map_rows(
+    function: Callable[[Any], FloatArray], X: Any, size: int, step: str | None = None
+) -> FloatArray:
+    """Apply a function that is independent for each row to chunks of `size` rows.
+
+    The progress is reported as a `step`, if that has a name.
+    """
+    n_rows, done = X.shape[0], list[int]()
+
+    def of_chunk(start: int, stop: int) -> FloatArray:
+        values = function(take(X, slice(start, stop)))
+        if step is not None:
+            done.append(stop - start)
+            report_progress(step, sum(done), n_rows)
+        return values
+
+    return np.concatenate(map_chunks(of_chunk, n_rows, size))
