@@ -13,14 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lowrankgcn as lg
-from lowrankgcn.cli.table_labels import merged_labels
+from lowrankgcn.cli.annotators import read_opinions
 from lowrankgcn.estimators import first_rows
-from lowrankgcn.files import Columns, read_file
+from lowrankgcn.files import Columns
+from lowrankgcn.files.journal import Journal, Step
 from lowrankgcn.studio import engine as engines
 from lowrankgcn.studio.engine import Answer, Engine
-from lowrankgcn.studio.journal import Journal, Step
 from lowrankgcn.studio.layout import map_positions
-from lowrankgcn.studio.session import Session, State
+from lowrankgcn.studio.session import Session
+from lowrankgcn.studio.state import State
 from lowrankgcn.studio.view import View
 from lowrankgcn.tables import Table
 
@@ -97,7 +98,7 @@ def test_every_fourth_suggestion_is_random(tmp_path: Path) -> None:
     frame = _table(100)
 
     class Fixed(Slow):
-        def settle(self, labels: np.ndarray, audited: Any = ()) -> Answer:
+        def settle(self, labels: np.ndarray, audited: Any = (), skipped: Any = ()) -> Answer:
             return Answer(labels, suggestions=tuple(range(10)))
 
     def opened() -> tuple[Session, Journal]:
@@ -215,7 +216,7 @@ class Slow:
     def update(self, base: Answer, labels: np.ndarray) -> Answer | None:
         return None
 
-    def settle(self, labels: np.ndarray, audited: Any = ()) -> Answer:
+    def settle(self, labels: np.ndarray, audited: Any = (), skipped: Any = ()) -> Answer:
         if (labels == "bad").any():
             raise ValueError("no such luck")
         return Answer(labels)
@@ -354,7 +355,7 @@ def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("lowrankgcn.studio.journal.os.fsync", full)
+    monkeypatch.setattr("lowrankgcn.files.journal.os.fsync", full)
     for change in (lambda: session.label([1], "b"), session.undo):
         with pytest.raises(OSError, match="No space"):
             change()
@@ -381,7 +382,8 @@ def test_labels_follow_rows_that_were_sorted_changed_or_deleted(tmp_path: Path) 
         journal.close()
         labels = pd.Series([None] * len(frame), dtype=object, name="class")
         more = labels.copy()
-        merged, notes = merged_labels(labels, frame, read_file(path), None)  # as classify does
+        opinions = read_opinions([path], frame, "class")
+        merged, notes = opinions.added_to(labels)  # as classify does
         for row, name in (change for group in found for change in group):
             more[row] = name
         assert merged.tolist() == more.tolist()

@@ -194,6 +194,7 @@ def write_rows(
     each_class: bool = False,
     written: bool = True,
     new_only: bool = False,
+    safe: bool = False,
 ) -> tuple[Tally, list[str]]:
     """Classify blocks in threads, and write their rows in order.
 
@@ -210,6 +211,8 @@ def write_rows(
         Whether to write anything.
     new_only : bool
         Whether to write rows without a label only.
+    safe : bool
+        See :func:`write_file`.
 
     Returns
     -------
@@ -221,7 +224,7 @@ def write_rows(
     notes: list[str] = []
     with (
         warnings.catch_warnings(),
-        open_output(out, like, written=written) as sink,
+        open_output(out, like, written=written, safe=safe) as sink,
         one_line_errors(),
     ):
         warnings.simplefilter("ignore", ColumnWarning)  # rows without cells are counted

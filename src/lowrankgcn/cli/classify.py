@@ -15,7 +15,7 @@ _FEW_COLUMNS = 30  # the importance of more columns is computed on request only
 
 
 @command(
-    f"context table_or_folder target {TABLES} out_or_folder overwrite report save "
+    f"context table_or_folder target {TABLES} out_or_folder overwrite safe_csv report save "
     "probabilities reasons level importance method class_shares class_weight graph "
     f"{GRAPHS} rank architecture filter bandwidth scheduler workers seed as_json quiet"
 )
@@ -111,6 +111,7 @@ def classify(args: Arguments) -> None:
             each_class=args.probabilities,
             written=out is not None or to_stdout,
             new_only=out is None,
+            safe=args.safe_csv,
         )
         tally.audit = work.audit
         run.notes += notes
@@ -130,6 +131,8 @@ def classify(args: Arguments) -> None:
             run.files["model"] = str(save)
     facts, document = fit_summary(data, tally, classifier, evidence)
     document |= tally.set_counts()
+    if data.agreement is not None:
+        document["agreement"] = data.agreement.document()
     tally.print_summary(run, facts, document, evidence)
 
 

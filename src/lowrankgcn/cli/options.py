@@ -31,7 +31,16 @@ _DATASETS = (
     "cars-buying, mushrooms, spiral."
 )
 _TARGET = "Column of the classes; its cells are empty in unlabelled rows."
-_LABELS = "File with more labels: the target, and row numbers as suggest writes or --key; repeat."
+_LABELS = (
+    "File with more labels: a journal of the studio, tasks of Label Studio, or a table with the "
+    "target and row numbers as suggest writes or --key; repeat."
+)
+_CLASSES = (
+    "Classes with these names, separated by commas; or a file with the column class, and perhaps "
+    "description and key."
+)
+_ANNOTATOR = "Who labels: written in each line of an own journal, TABLE.NAME.labels.jsonl."
+_SAFE = "In CSV, put an apostrophe before texts and names that spreadsheets read as formulas."
 _UNLABELLED = "Texts that mark unlabelled rows, such as NA,?; '' for empty cells only."
 _CLASS = "Text that is a class, such as none, although it often marks unlabelled rows; repeat."
 _MERGE = "Merge classes, such as 'Yes=yes,Y;No=no,N'."
@@ -135,6 +144,10 @@ _OPTIONS = (
     _flag("--allow-missing", "Read columns that the table lacks as missing cells.", _READING),
     _output("--out -o", _OUT),
     _flag("--overwrite", "Allow --out to replace the table.", _OUTPUT),
+    _flag("--safe-csv", _SAFE, _OUTPUT),
+    _option("--classes", str, "NAME,NAME,…", _CLASSES, _LABELLING),
+    _option("--annotator", str, "NAME", _ANNOTATOR, _LABELLING),
+    _flag("--blind", "Hide the prediction of a row until it has a label.", _LABELLING),
     _output("--report", "Write an HTML report with figures."),
     _output("--save", "Save the model for `lowrankgcn predict`."),
     _flag("--probabilities", "Add a column with the probability of each class.", _OUTPUT),

@@ -21,7 +21,8 @@ _SHOWN = 3  # unknown values in a note
 
 
 @command(
-    f"model tables {FILES} allow_missing out overwrite probabilities reasons level as_json quiet"
+    f"model tables {FILES} allow_missing out overwrite safe_csv probabilities reasons level "
+    "as_json quiet"
 )
 def predict(args: Arguments) -> None:
     """Classify all rows of a table with a model written by `classify --save`.
@@ -76,6 +77,7 @@ def predict(args: Arguments) -> None:
             file,
             each_class=args.probabilities,
             written=out is not None or to_stdout,
+            safe=args.safe_csv,
         )
     run.warn(tally.warnings())
     if out is not None and str(out) != "-":

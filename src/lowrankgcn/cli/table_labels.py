@@ -25,7 +25,7 @@ from lowrankgcn.cli import terminal
 from lowrankgcn.estimators.label_notes import leak_notes, plain_name, spelling_notes
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import TableFile, read_file, read_texts
-from lowrankgcn.files.row_matching import RowMatcher, free_name
+from lowrankgcn.files.row_matching import free_name
 from lowrankgcn.tables import Cells, Table
 from lowrankgcn.tables.texts import TextColumn
 
@@ -109,11 +109,10 @@ def merged_labels(
     frame: pd.DataFrame,
     more: TableFile,
     key: str | None,
-    by_position: bool = False,
     n_rows: int | None = None,
     skip_unknown: bool = False,
 ) -> tuple[pd.Series, list[str]]:
-    """Add the labels of another file.
+    """Add the labels of another table.
 
     Parameters
     ----------
@@ -125,9 +124,7 @@ def merged_labels(
         Table with the target and the row numbers that ``suggest`` writes, or `key`. Cells without
         a label are skipped, unless the row is marked as "removed"; later rows replace earlier ones.
     key : str, optional
-        Column of both tables that identifies the rows; journals of the studio do without it.
-    by_position : bool
-        Whether labels of a journal stay at their row numbers, whatever the cells.
+        Column of both tables that identifies the rows.
     n_rows : int, optional
         Number of rows of the whole table, if `frame` has only some of them, with their numbers as
         the index.
@@ -143,11 +140,7 @@ def merged_labels(
     target, columns = str(labels.name), more.frame.columns
     notes: list[str] = []
     with prefix_errors(more.name):
-        keys = ("row", "removed", "cells", "columns")
-        row, removed, marks, single = (free_name(name, frame.columns) for name in keys)
-        identifier = key if key in frame.columns else None
-        if marks in columns and key not in columns:
-            key = None  # a journal, which has row numbers
+        row, removed = (free_name(name, frame.columns) for name in ("row", "removed"))
         place = key or row
         if target not in columns or place not in columns:
             advice = "" if key else f"; {place!r} holds row numbers, --key names another column"
@@ -162,23 +155,12 @@ def merged_labels(
             new = new.str.replace(r"^(-?[0-9]+)\.0$", r"\1", regex=True)
         if new.empty:
             raise ValueError(f"expected labels in column {target!r}, got empty cells only")
-        if key is None and marks in columns:  # a journal: rows can be found again
-            hashes = read_texts(changed, marks).tolist()
-            rows = _row_numbers(changed[place], len(frame) if None in hashes else 2**53)
-            columns_then = read_texts(changed, single).tolist() if single in columns else None
-            matcher = RowMatcher(frame, target, key=identifier, by_position=by_position)
-            matches, moved = matcher.find(rows.tolist(), hashes, columns_then)
-            notes += [f"{more.name}: {note}" for note in moved]
-            present = pd.Series(matches, changed.index, "Int64").dropna()
-            rows = present.to_numpy(np.intp)
-            changed, new = changed.loc[present.index], new[present.index]
-        else:
-            rows = row_positions(changed[place], frame, key, n_rows, skip_unknown)
-            if len(lost := changed[place][rows < 0]):
-                some = ", ".join(map(repr, read_texts(lost.to_frame(), place)[:_LISTED]))
-                what = f"{plural(len(lost), 'label')} of rows that are not in the table"
-                notes.append(f"{more.name}: {what} are left out: {some}")
-                changed, new, rows = changed[rows >= 0], new[rows >= 0], rows[rows >= 0]
+        rows = row_positions(changed[place], frame, key, n_rows, skip_unknown)
+        if len(lost := changed[place][rows < 0]):
+            some = ", ".join(map(repr, read_texts(lost.to_frame(), place)[:_LISTED]))
+            what = f"{plural(len(lost), 'label')} of rows that are not in the table"
+            notes.append(f"{more.name}: {what} are left out: {some}")
+            changed, new, rows = changed[rows >= 0], new[rows >= 0], rows[rows >= 0]
         _check_cells(changed, frame.iloc[rows], {target, place})
     if len(set(rows.tolist())) < len(rows):
         notes.append(f"{more.name} has several labels of one row; the last one is used")

@@ -200,7 +200,7 @@ def _summary(classifier: Any) -> str:
         interval = " to ".join(map(percent, evidence.interval))
         facts["labelled rows"] = len(evidence.codes)
         accuracy = f"{percent(evidence.accuracy)} (90 % interval {interval})"
-        facts["leave-one-out accuracy"] = accuracy if evidence.is_known else evidence.meaning
+        facts["estimated accuracy"] = accuracy if evidence.is_known else evidence.meaning
     if getattr(classifier, "graph_", None) is not None:
         facts["graph"] = repr(classifier.graph_)
     cells = (
