@@ -118,6 +118,7 @@ class Contribution:
     def words(self, first: int = 0) -> str:
         """Say in plain words what supports the class, counting rows from `first`.
 
+        >>> from lowrankgcn.estimators import Contribution
         >>> Contribution("column", "size", "5.1", 1.0, level="high").words()
         'size 5.1 is high'
         >>> Contribution("row", 16, "setosa", 0.3).words(first=1)
