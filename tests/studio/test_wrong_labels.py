@@ -150,6 +150,13 @@ def test_accuracy_is_measured_on_random_rows(chromium: Browser, tmp_path: Path) 
             client.label(row, truth[row])
             person.labelled(10 + count)
         page.wait(f"{shown}.includes('%') && {shown}.includes('8 random rows')")
+        box = "document.getElementById('goal')"
+        for goal, text in ((99, "goal 99\\u202f%: not yet"), (20, "you can stop")):
+            page.run(f"{box}.value = {goal}")
+            page.run(f"{box}.dispatchEvent(new Event('input'))")
+            page.wait(f"{shown}.includes('{text}')")
+        assert len(client.get("state")["curve"]) == 1
+        page.run("localStorage.removeItem('goal')")
         page.key("u")
         person.labelled(16)
         page.wait(f"{shown} === 'accuracy: too few labels'")

@@ -252,7 +252,7 @@ def _may_hold_texts(X: Any) -> bool:
 
 def _choose(table: Table) -> Columns | None:
     """Choose columns, with a warning about guesses and identifiers; None if none is left."""
-    columns = choose_columns(table, None, allow_no_features=True, leave_out=("identifier",))
+    columns = choose_columns(table, None, allow_no_features=True)
     if not columns.used:
         return None
     if notes := [*columns.left_out_notes(["identifier"]), *columns.notes]:

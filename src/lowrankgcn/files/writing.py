@@ -239,8 +239,9 @@ def _without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
             number = pc.match_substring_regex(cells, _NUMBER)
             risky = pc.and_(formula, pc.invert(number)).fill_null(False)
             if pc.any(risky).as_py():
-                quoted = pc.binary_join_element_wise("'", cells, "")
-                cells = pc.if_else(risky, quoted.cast(cells.type), cells)
+                parts = (pa.scalar(text, cells.type) for text in ("'", ""))
+                quoted = pc.binary_join_element_wise(next(parts), cells, next(parts))
+                cells = pc.if_else(risky, quoted, cells)
                 texts[name] = pd.array(cells, dtype=pd.ArrowDtype(cells.type))
     names = [f"'{name}" if re.match(_FORMULA, str(name)) else name for name in frame.columns]
     return frame.assign(**texts).set_axis(names, axis=1)

@@ -7,6 +7,7 @@ classified anew after each label.
 ``engine``       predictions: an immediate update, then the same answer as a fresh fit
 ``layout``       positions of the rows on the map
 ``state``        labels, marks and predictions at one moment
+``stopping``     the accuracy as labels grow, and what more labels would add
 ``session``      changes with undo, their journal, threads that compute predictions
 ``pictures``     pictures in files, in bytes and as pixels in columns
 ``showing``      how columns are shown: title, text, link, picture, date, number, category

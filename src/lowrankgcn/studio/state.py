@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from lowrankgcn._validation import invalid
 from lowrankgcn.files.journal import Change, Mark
 from lowrankgcn.studio.answer import Answer
+from lowrankgcn.studio.stopping import Point, added, expected_gain
 
 NO_CLASS = 65535
 _SUGGESTED = 10
@@ -61,6 +62,8 @@ class State:
         Labels of several people that differ and are not settled.
     blind : bool
         Whether predictions of rows without a label are hidden.
+    curve : tuple of Point
+        The accuracy on random rows, as the labels grew.
     """
 
     labels: NDArray[np.int32]
@@ -81,6 +84,7 @@ class State:
     marks: Marks = field(default_factory=lambda: _NO_MARKS)
     disputed: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     blind: bool = False
+    curve: tuple[Point, ...] = ()
 
     @classmethod
     def first(cls, names: Sequence[str | None], classes: Iterable[str]) -> State:
@@ -138,6 +142,9 @@ class State:
             return replace(state, update_version=min(self.update_version, label_version))
         if answer is None:
             return state._showing(self.answer, self.answer_version)
+        if answer.accuracy is not None:
+            point = Point(int((self.labels >= 0).sum()), **answer.accuracy)
+            state = replace(state, curve=added(self.curve, point))
         return state._showing(answer, label_version)
 
     def _showing(self, answer: Answer, version: int) -> State:
@@ -309,6 +316,8 @@ class State:
             "suggestions": self.suggestions(),
             "random": self.audits,
             "filters": self.filters(),
+            "curve": [point._asdict() for point in self.curve],
+            "gain": expected_gain(self.curve),
         }
 
     def packed(self) -> bytes:

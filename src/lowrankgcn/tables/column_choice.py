@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, final
 
@@ -214,7 +214,6 @@ def choose_columns(
     *,
     decimal: str = ".",
     allow_no_features: bool = False,
-    leave_out: Collection[str] = ("identifier", "constant", "empty"),
     n_rows: int | None = None,
 ) -> Columns:
     """Choose the columns of a table that are used as features.
@@ -234,8 +233,6 @@ def choose_columns(
         Decimal mark, see :class:`TableFile`.
     allow_no_features : bool
         Whether all columns may be left out.
-    leave_out : reasons
-        Why columns are left out that are not named.
     n_rows : int, optional
         Number of rows of the whole table, if `frame` is a sample of it.
 
@@ -324,7 +321,6 @@ def choose_columns(
                     raise ValueError("expected words that are alike in several rows, got none")
             if kind is None:
                 kind, reason = column.kind, _reason(column, name, n_rows or len(table))
-                reason = reason if reason in leave_out else None
                 guesses.append(_mixed_note(column, name, reason))
                 if reason is not None:
                     left_out[name] = reason

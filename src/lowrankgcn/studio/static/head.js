@@ -1,7 +1,7 @@
 // The top of the page: accuracy, suggestions, undo, files.
 
 import { next, open } from "./actions.js";
-import { $, make, percent, refill, shorten, whenReleased, whole } from "./dom.js";
+import { $, foreign, make, percent, refill, shorten, whenReleased, whole } from "./dom.js";
 import { store } from "./store.js";
 import { step, write } from "./sync.js";
 
@@ -16,10 +16,22 @@ function accuracy() {
   box.title = found ? `${random} ${audited} rows so far, with the 90\u202f% interval.` : `${random} It needs 8 of them (${audited} so far) and two labels of every class.`;
   if (!found) return box.replaceChildren(make("span", { className: "soft" }, "accuracy: too few labels"));
   box.replaceChildren(
-    ...(store.history.length > 1 ? [sparkline()] : []),
+    ...(store.state.curve.length > 1 ? [sparkline()] : []),
     make("b", {}, percent(found.value)),
     make("span", { className: "soft" }, make("span", { className: "words" }, `accuracy on ${audited} random rows, `), `${percent(found.low)} to ${percent(found.high)}`),
+    ...[advice(found)].filter(Boolean),
   );
+}
+
+const goal = () => Number(localStorage.getItem("goal")) / 100;
+
+/** Say whether the accuracy has reached the goal: all of its interval has to lie above. */
+function advice({ value, low, high }) {
+  if (!goal()) return null;
+  const around = `${percent(value)} ± ${Math.round(100 * Math.max(value - low, high - value))}`;
+  if (low >= goal()) return make("span", { className: "stop" }, `you can stop: ${around}`);
+  const gain = store.state.gain === null ? "" : `, ten more labels: about +${(100 * store.state.gain).toFixed(1)}`;
+  return make("span", { className: "soft" }, `goal ${percent(goal())}: not yet (${around}${gain})`);
 }
 
 /** Say to screen readers what the labels led to, once the predictions are complete. */
@@ -40,7 +52,7 @@ function sparkline() {
   picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
   picture.setAttribute("class", "spark");
   picture.setAttribute("aria-hidden", "true");
-  const points = store.history;
+  const points = store.state.curve;
   const last = Math.max(1, points.length - 1);
   const x = i => 3 + ((width - 6) * i) / last;
   const y = value => height - 3 - (height - 6) * value;
@@ -83,6 +95,11 @@ export function connectHead() {
   $("undo").addEventListener("click", () => step("undo"));
   $("redo").addEventListener("click", () => step("redo"));
   $("next-button").addEventListener("click", next);
+  $("goal").value = localStorage.getItem("goal") ?? "";
+  $("goal").addEventListener("input", () => {
+    localStorage.setItem("goal", $("goal").value);
+    accuracy();
+  });
   $("write").addEventListener("click", event => {
     const what = event.target.closest("[data-what]")?.dataset.what;
     if (!what) return;

@@ -12,7 +12,6 @@ class Store extends EventTarget {
   skipped = null; // 1: skipped, neither labelled nor suggested
   accepted = null; // 1: the prediction was accepted as it is
   state = { version: -1, classes: [], suggestions: [], labelled: 0, accuracy: null };
-  history = []; // accuracy as labels grew
   selection = []; // selected rows
   focus = null; // the row to show on the right
   via = ""; // where it was selected: "table", "shown" for all rows that a filter shows, or elsewhere

@@ -208,15 +208,9 @@ function accept(state, predictions) {
   store.state = state;
   shown = shown.filter(entry => entry.version > version);
   shown.forEach(show);
-  remember(state);
   store.changed("state");
   store.changed("predictions");
   if (news) say(news);
-}
-
-function remember({ labelled, accuracy }) {
-  store.history = store.history.filter(point => point.labelled < labelled);
-  if (accuracy) store.history.push({ labelled, ...accuracy });
 }
 
 /** Called by the map when new colours are on the screen. */
