@@ -17,6 +17,7 @@ from tests.cli.commands import MODULE, call
 SLOW = (
     "numpy scipy pandas pyarrow openpyxl sklearn faiss finufft jinja2 matplotlib torch dask".split()
 )
+SLOW.append("scipy.optimize")
 NUMERIC = "numpy scipy pandas pyarrow faiss finufft".split()
 
 
@@ -56,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-FITTED = [*NUMERIC, "sklearn"]
+FITTED = [*NUMERIC, "sklearn", "scipy.optimize"]
 # Each step imports more than the one before, so that one process tells what each of them imports.
 STEPS = [
     (["--help", "--version", "classify --help", "predict --help", "studio --help"], []),

@@ -118,7 +118,7 @@ class TestFewLabels:
 
     def test_mass_of_unseen_classes(self) -> None:
         assert _evidence((16, 3, 1)).unseen == 1 / 20
-        assert np.isnan([_evidence((5, 5, 1)).unseen, _evidence((2, 1)).unseen]).all()
+        assert np.isnan([_evidence((9, 9, 1, 1)).unseen, _evidence((14, 2, 1)).unseen]).all()
 
     def test_suspects(self) -> None:
         codes, label = np.repeat([0, 1], 10), np.full(20, 0.9)

@@ -179,10 +179,12 @@ def test_pixels_are_drawn_and_reasons_are_regions(chromium: Browser, tmp_path: P
           .filter((_, i) => i % 4 === 0))(document.querySelector('#row .pictures canvas'))"""
         expected = 255 * frame.iloc[50, :64].to_numpy(float) / 16
         np.testing.assert_allclose(page.run(pixels), expected, atol=1)
-        page.wait("document.querySelector('#row .stack .marks')")
+        page.wait("document.querySelector('#row .stack .region')")
         marked = """(c => [...c.getContext('2d').getImageData(0, 0, 8, 8).data]
-          .filter((_, i) => i % 4 === 3))(document.querySelector('#row .marks'))"""
+          .filter((_, i) => i % 4 === 3))(document.querySelector('#row .region'))"""
         assert max(page.run(marked)) > 150  # the region that decides
+        drawn, region = page.box("#row .stack canvas"), page.box("#row .stack .region")
+        assert region == pytest.approx(drawn, abs=1)  # on the picture
         assert page.run("document.querySelectorAll('.reasons li').length") == 0
         assert page.run("document.querySelectorAll('#row .near canvas').length") == 5
         assert page.run("document.querySelectorAll('#head [data-column]').length") == 0  # hidden

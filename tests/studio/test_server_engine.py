@@ -168,8 +168,16 @@ def test_a_new_class_and_too_many_labels(monkeypatch: pytest.MonkeyPatch) -> Non
     names = np.array(quick.classes, object)[quick.distributions.argmax(axis=1)]
     assert (names == TRUTH)[TRUTH == "oak"].mean() > 0.5
     assert engine.update(base, some_labels([])).distributions is None
+    many = some_labels(range(60))
+    base, more = engine.settle(many), some_labels(range(61))
+    exact = engine.update(base, more)
     monkeypatch.setattr(engines, "_MOST_LABELS", 10)
-    assert engine.update(base, labels) is None
+    assert engine.update(base, labels) is None  # too many changes
+    monkeypatch.setattr(engines, "_MOST_LABELS", 50)
+    near = engine.update(base, more)  # from the rows that are most like the changed one
+    assert exact is not None and near is not None
+    change = np.abs(exact.distributions - base.distributions).max()
+    assert np.abs(near.distributions - exact.distributions).max() < change
 
 
 def test_explanations_follow_the_class_shown() -> None:

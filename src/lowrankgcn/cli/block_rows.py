@@ -17,7 +17,8 @@ from lowrankgcn._format import count
 from lowrankgcn._parallel import map_in_order
 from lowrankgcn._progress import report_progress
 from lowrankgcn.cli.labelled_table import LabelledTable, open_output
-from lowrankgcn.cli.predictions import Predictions, Tally, explain_rows
+from lowrankgcn.cli.predictions import Predictions, explain_rows
+from lowrankgcn.cli.tally import Tally
 from lowrankgcn.cli.terminal import one_line_errors
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.model_files import SavedClassifier, predictor, renumber

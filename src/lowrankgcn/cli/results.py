@@ -15,7 +15,7 @@ from lowrankgcn.cli import terminal
 
 if TYPE_CHECKING:
     from lowrankgcn.cli.labelled_table import LabelledTable
-    from lowrankgcn.cli.predictions import Tally
+    from lowrankgcn.cli.tally import Tally
     from lowrankgcn.estimators.evidence import Evidence
 
 _LEAST_SHARE = 0.05  # of what the predictions depend on, to be named

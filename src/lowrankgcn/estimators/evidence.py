@@ -29,6 +29,7 @@ _DEPENDENCE = 1.5
 # in the estimate and in the width of its interval (benchmarks/few_labels.py).
 _PROMISE, _WIDTH = 80.0, 40.0
 _BY_CLASS = 0.5  # evenness of the labels
+_SAMPLE = 20  # labels, from which the share of unseen classes is estimated
 _LEAST_LABELS = 2  # of a class: without its only label, a class cannot be predicted
 
 _NOT_KNOWN = "not known yet: label a second row of each class"
@@ -207,9 +208,9 @@ class Evidence:
         """Share of rows that may be of classes without a label; NaN if not known.
 
         The estimate of Good and Turing: the share of labelled rows that are the only one of their
-        class. It needs labels that were drawn at random.
+        class. It needs twenty labels that were drawn at random; with fewer ones it is far too high.
         """
-        if not self.is_known or self.by_class:
+        if self.by_class or len(self.codes) < max(_SAMPLE, _LEAST_LABELS * self.n_classes):
             return np.nan
         return float((self.class_counts == 1).sum() / len(self.codes))
 

@@ -36,7 +36,7 @@ _UNPACKED = 64  # rows whose sets of leaves are unpacked at a time
 _DENSE = 150_000  # leaves times classes up to which products of all leaves are faster than sums
 # Costs for a row in nanoseconds: a step down a tree, a look-up, and a word of it.
 _STEP, _LOOK_UP, _WORD = 4.0, 40.0, 1.0
-_MOST_BYTES = 2**24  # of all sets of leaves
+_MOST_BYTES = 2**25  # of all sets of leaves
 
 
 @saved

@@ -4,7 +4,9 @@
 classified anew after each label.
 
 ================ ===============================================================================
+``answer``       what follows from labels
 ``engine``       predictions: an immediate update, then the same answer as a fresh fit
+``later``        the engine, prepared while the server answers
 ``layout``       positions of the rows on the map
 ``state``        labels, marks and predictions at one moment
 ``stopping``     the accuracy as labels grow, and what more labels would add

@@ -180,7 +180,7 @@ class Engine:
         self, process: GaussianProcess, index: NDArray[np.intp], changed: NDArray[np.intp]
     ) -> NDArray[np.intp]:
         """Return changed labelled rows and the others that are most correlated with them."""
-        views = self.prepared.at(changed)
+        views = self._views_at(changed)
         shared = np.abs(process.kernel(process.represent(views), process.labelled)).max(axis=0)
         shared /= np.sqrt(process.variances(process.labelled))
         shared[np.isin(index, changed)] = np.inf

@@ -36,9 +36,10 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.tables.cells import Cells, Name
 from lowrankgcn.tables.column_names import check_names, listed, unknown_name
+from lowrankgcn.tables.dates import DateOrder
 from lowrankgcn.tables.table import Table
 from lowrankgcn.tables.text_vectors import TextVectors, is_free_text
-from lowrankgcn.tables.texts import DateOrder, TextColumn, plain_numbers, spelled
+from lowrankgcn.tables.texts import TextColumn, plain_numbers, spelled
 
 Kind = Literal["number", "date", "category", "text", "vector"]
 Reason = Literal["identifier", "constant", "empty", "dropped"]

@@ -320,7 +320,7 @@ export function connectTable() {
     height = two ? HIGH : LOW;
     grid.classList.toggle("two", two);
     grid.classList.toggle("drawn", Boolean(store.table.pixels));
-    openColumns(render);
+    openColumns(paint); // at once: columns are resized while the pointer is pressed
   });
   store.on("table predictions", render);
   store.on("selection", () => {
