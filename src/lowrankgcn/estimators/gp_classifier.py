@@ -301,7 +301,6 @@ class SpectralGPClassifier(ProcessClassifier):
         """Return the estimator tags of scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
-        tags.input_tags.sparse |= isinstance(self.graph, Graph) or self.graph in ("auto", "knn")
         return tags
 
 
