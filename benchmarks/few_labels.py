@@ -1,7 +1,7 @@
 """Accuracy and honesty of SpectralGPClassifier over a folder of tables.
 
-    python -m benchmarks few-labels FOLDER [--labels 1,2,3,5,10,20] [--draw balanced,random]
-        [--splits 2] [--new-rows] [--out FILE] [--markdown FILE]
+    python -m benchmarks few-labels FOLDER [--labels 1,2,3,5,10,20]
+        [--draw balanced,random,suggested] [--splits 2] [--new-rows] [--out FILE] [--markdown FILE]
     python -m benchmarks few-labels time
 
 Each CSV file has the class in its last column; at most 2000 rows are used. A balanced draw labels
@@ -13,11 +13,16 @@ set size, and the standard error over tables of the printed accuracy minus the t
   equal width) on the unlabelled rows;
 - how often an accuracy is printed (`loo_accuracy_` is not NaN), the printed accuracy minus the true
   one, the mean absolute difference, and how often the interval covers the true one;
-- coverage and size of the prediction sets of level 0.9.
+- coverage and size of the prediction sets of level 0.9;
+- the share of rows of classes without a label, and the printed one (`unseen_share_`);
+- with 100 labels drawn at random, five of them changed: how many labels are suspicious, how many of
+  those were changed, and which share of the changed ones they are (in the column of ten labels).
 
-The last two are about rows like the labelled ones: after a balanced draw, the unlabelled rows are
-weighted by class as the labels are, and classified under the class shares of the labels. The column
-"printed - all" compares with the plain accuracy on the unlabelled rows.
+A suggested draw takes as many rows as a balanced one: up to ten first ones, then a third of the
+labels more at a time. The printed accuracy is compared with the mean recall if labels count as
+drawn class by class (`evidence_.by_class`), and otherwise with the plain accuracy, each on the
+unlabelled rows. Coverage after a balanced draw weights the unlabelled rows by class as the labels
+are.
 
 --new-rows adds the accuracy on a third of the unlabelled rows that a second fit has not seen,
 beside that of the fit that has seen them. --out writes the measures of each fit.
@@ -44,8 +49,9 @@ from lowrankgcn.estimators.class_labels import read_labels
 from lowrankgcn.estimators.gp_fitting import PreparedRows, prepare_rows
 from lowrankgcn.estimators.parameters import GPParameters, checked
 from lowrankgcn.estimators.rows import read_rows
+from lowrankgcn.gp.suggestion import first_of_views
 
-BINS = 10
+BINS, FIRST, SUSPECTS_WITH = 10, 10, 10
 
 
 def draw_rows(y: np.ndarray, labels: int, draw: str, generator: Any) -> np.ndarray:
@@ -74,6 +80,7 @@ def evaluate(
     y: np.ndarray,
     known: np.ndarray,
     draw: str,
+    labels: int,
 ) -> dict[str, float]:
     """Return the measures of one split."""
     half = np.full(len(y), -1)
@@ -83,19 +90,19 @@ def evaluate(
     truth, places = y[rest], fitted.classes_
     P = np.zeros((len(y), y.max() + 1))
     P[:, places] = fitted.label_distributions_
-    like, weights = P[rest], np.ones(len(rest))
+    weights = np.ones(len(rest))
     if draw == "balanced":
-        like = like / fitted._model.process.factors
         weights = (np.bincount(y[known]) / np.bincount(truth, minlength=len(places)))[truth]
     sets = np.zeros(P.shape, bool)
     sets[:, places] = fitted.prediction_sets()
     top, right = P[rest].max(axis=1), P[rest].argmax(axis=1) == truth
     bins = np.minimum((BINS * top).astype(int), BINS - 1)
     gaps = np.bincount(bins, weights=top - right, minlength=BINS)
-    expected = np.average(like.argmax(axis=1) == truth, weights=weights)
+    recalls = [right[truth == c].mean() for c in places if (truth == c).any()]
+    expected = np.mean(recalls) if fitted.evidence_.by_class else right.mean()
     printed, (low, high) = fitted.loo_accuracy_, fitted.loo_interval_
     shown = np.isfinite(printed)
-    return {
+    measures = {
         "accuracy": 100 * right.mean(),
         "log-loss": -np.log(np.clip(P[rest, truth], 1e-6, 1)).mean(),
         "confidence - accuracy": 100 * (top - right).mean(),
@@ -104,10 +111,52 @@ def evaluate(
         "printed - true": 100 * (printed - expected),
         "absolute": 100 * abs(printed - expected),
         "covered": 100 * float(low <= expected <= high) if shown else np.nan,
-        "printed - all": 100 * (printed - right.mean()),
         "set coverage": 100 * np.average(sets[rest, truth], weights=weights),
         "set size": np.average(sets[rest].sum(axis=1), weights=weights),
+        "unseen": 100 * np.isin(truth, places, invert=True).mean(),
+        "printed unseen": 100 * fitted.unseen_share_,
     }
+    if draw == "random" and labels == SUSPECTS_WITH:
+        measures |= suspected(prepared, y, np.random.default_rng(known))
+    return measures
+
+
+def suspected(
+    prepared: tuple[lg.SpectralGPClassifier, PreparedRows], y: np.ndarray, generator: Any
+) -> dict[str, float]:
+    """Change one in twenty labels of a random draw, and count suspicious and changed ones."""
+    known = generator.choice(len(y), min(100, len(y) // 2), replace=False)
+    changed = generator.choice(known, max(1, len(known) // 20), replace=False)
+    half = np.full(len(y), -1)
+    half[known] = y[known]
+    half[changed] = (y[changed] + generator.integers(1, y.max() + 1, len(changed))) % (y.max() + 1)
+    table = prepared[0]._fit_labels(prepared[1], read_labels(half, len(y))).audit()
+    suspects = table.row[table.suspect].to_numpy()
+    hits = np.isin(suspects, changed).sum()
+    return {
+        "suspects": len(suspects),
+        "changed suspects": hits,
+        "found": 100 * hits / len(changed),
+    }
+
+
+def suggested_rows(
+    prepared: tuple[lg.SpectralGPClassifier, PreparedRows], y: np.ndarray, count: int
+) -> np.ndarray:
+    """Return rows to label by suggestion, starting without any label."""
+    views, free = prepared[1].views, np.arange(len(y))
+    known = first_of_views(views, min(count, FIRST), free, free[:0], 0)
+    while len(known) < count or np.ptp(y[known]) == 0:
+        more = max(1, min(max(FIRST, len(known) // 3), count - len(known)))
+        if np.ptp(y[known]) == 0:
+            rest = np.setdiff1d(free, known)
+            rows = first_of_views(views, more, rest, known, 0)
+        else:
+            half = np.full(len(y), -1)
+            half[known] = y[known]
+            rows = prepared[0]._fit_labels(prepared[1], read_labels(half, len(y))).suggest(more)
+        known = np.concatenate([known, rows])
+    return np.sort(known)
 
 
 def evaluate_new_rows(
@@ -161,7 +210,7 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--labels", default="1,2,3,5,10,20")
-    parser.add_argument("--draw", default="balanced,random")
+    parser.add_argument("--draw", default="balanced,random,suggested")
     parser.add_argument("--splits", type=int, default=2)
     parser.add_argument("--new-rows", action="store_true")
     parser.add_argument("--out", type=Path)
@@ -179,8 +228,12 @@ def main() -> None:
         ):
             generator = np.random.default_rng((labels, split))
             known = draw_rows(y, labels, draw, generator)
+            if draw == "suggested":
+                if split:
+                    continue  # nothing is random
+                known = suggested_rows(prepared, y, len(known))
             row = {"table": path.stem, "draw": draw, "labels": labels, "split": split}
-            rows.append(row | evaluate(prepared, y, known, draw))
+            rows.append(row | evaluate(prepared, y, known, draw, labels))
             if options.new_rows:
                 rows[-1] |= evaluate_new_rows(X, y, known, generator)
         if options.out:

@@ -25,7 +25,7 @@ import pandas as pd
 from sklearn.datasets import make_classification
 
 TARGETS = {10_000: 0.2, 100_000: 1.0, 1_000_000: 3.0}  # seconds
-ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)")
+ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)(/[\w-]+/)\?token=(\S+)")
 
 
 def table(n: int) -> tuple[pd.DataFrame, np.ndarray]:
@@ -41,17 +41,17 @@ def table(n: int) -> tuple[pd.DataFrame, np.ndarray]:
 class Connection:
     """Requests to a studio, and its events."""
 
-    def __init__(self, port: int, token: str) -> None:
+    def __init__(self, port: int, root: str, token: str) -> None:
         self._headers = {"x-token": token, "content-type": "application/json"}
-        self._port = port
+        self._port, self._root = port, root
         stream = http.client.HTTPConnection("127.0.0.1", port)
-        stream.request("GET", "/api/events", headers=self._headers)
+        stream.request("GET", f"{root}api/events", headers=self._headers)
         self._events = stream.getresponse()
 
     def send(self, method: str, path: str, body: Any = None) -> bytes:
         data = None if body is None else json.dumps(body).encode()
         connection = http.client.HTTPConnection("127.0.0.1", self._port)
-        connection.request(method, f"/api/{path}", data, self._headers)
+        connection.request(method, f"{self._root}api/{path}", data, self._headers)
         found = connection.getresponse().read()
         connection.close()
         return found
@@ -75,7 +75,7 @@ def measure(n: int, labels: int, folder: Path) -> None:
     process = subprocess.Popen([*command, "--no-browser"], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     found = next(filter(None, map(ADDRESS.search, process.stdout)))
-    server = Connection(int(found[1]), found[2])
+    server = Connection(int(found[1]), found[2], found[3])
     server.send("GET", "rows?count=100")
     start = time.perf_counter() - begin
     server.send("GET", "positions")

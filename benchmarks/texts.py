@@ -1,7 +1,7 @@
 """Accuracy on columns of texts, by the features that are made of them.
 
-    python -m benchmarks.texts [--labels 8] [--splits 3] [--rows 1200] [--methods words,vectors]
-        [--tables NAME,NAME,...] [--markdown FILE]
+    python -m benchmarks texts [--labels 8] [--splits 3] [--rows 1200] [--methods NAME,NAME,...]
+        [--tables NAME,NAME,...]
 
 The tables are made of texts that a Debian system with Python has:
 

@@ -26,9 +26,15 @@ def test_replaces_with_the_usual_permissions(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [OSError("full"), KeyboardInterrupt()])
 @pytest.mark.parametrize("step", ["fsync", "replace"])
+@pytest.mark.parametrize("named", [False, True])
 def test_an_error_keeps_the_old_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: BaseException
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: BaseException, named: bool
 ) -> None:
+    if named:  # a system without files that have no name yet
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+        write_text(tmp_path / "first", "new")
+        assert (tmp_path / "first").read_text() == "new"
+        (tmp_path / "first").unlink()
     path = tmp_path / "report.html"
     path.write_text("old")
 

@@ -18,6 +18,7 @@ from lowrankgcn.exceptions import (
     DisconnectedGraphWarning,
     EigensolverError,
     FastSumError,
+    LabelWarning,
     RankWarning,
     UnlabelledComponentWarning,
 )
@@ -41,7 +42,7 @@ __all__ += ["AdjacencyGraph", "GaussianGraph", "Hypergraph", "TableEncoder"]
 __all__ += ["Eigenpairs", "Kernel", "Laplacian", "eigenpairs", "kernel"]
 __all__ += ["GCNClassifier", "SpectralGPClassifier", "load", "save"]
 __all__ += ["AccuracyWarning", "ColumnWarning", "DegenerateCutWarning", "DirectedGraphWarning"]
-__all__ += ["DisconnectedGraphWarning", "RankWarning"]
+__all__ += ["DisconnectedGraphWarning", "LabelWarning", "RankWarning"]
 __all__ += ["EigensolverError", "FastSumError", "UnlabelledComponentWarning"]
 
 # Modules that are imported on demand, because the libraries behind them take seconds to load.

@@ -4,6 +4,7 @@ Bad arguments raise :class:`ValueError`. The classes here cover situations that 
 reveals, such as a solver that does not converge or a disconnected graph.
 """
 
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -27,6 +28,23 @@ class ColumnWarning(UserWarning):
     Traceback (most recent call last):
         ...
     lowrankgcn.exceptions.ColumnWarning: column 'name' is left out: its values ...
+    """
+
+
+class LabelWarning(UserWarning):
+    """Classes differ by spelling only, or a column of the table may be another name of the class.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import lowrankgcn as lg
+    >>> X, y = [[0.0], [0.1], [1.0], [1.1], [2.0]], ["elm", "Elm", "oak", "oak", ""]
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", lg.LabelWarning)
+    ...     lg.SpectralGPClassifier().fit(X, y)
+    Traceback (most recent call last):
+        ...
+    lowrankgcn.exceptions.LabelWarning: classes 'Elm', 'elm' differ only by blanks, case or zeros...
     """
 
 
@@ -219,6 +237,11 @@ def prefix_errors(name: object) -> Iterator[None]:
         yield
     except ValueError as error:
         raise ValueError(f"{name}: {' '.join(str(error).split())}") from None
+
+
+def without_options(note: str) -> str:
+    """Return a note without the options of commands, which it has in brackets at the end."""
+    return re.sub(r" \(--.*\)$", "", note)
 
 
 def torch_installed() -> bool:

@@ -72,7 +72,7 @@ class TestInstalledCommand:
         for said in (
             "flowers.csv: 150 rows, 5 columns used (4 numeric, 1 categorical)",
             "kind: 30 rows labelled, 120 to classify",
-            "of 30 labelled rows predicted correctly without their own label; 90 % interval",
+            "of 30 labelled rows predicted correctly without their own label; largest class",
             "largest class 33.3 %",
             "decided mostly by",
             "recall precision",
@@ -185,12 +185,11 @@ class TestOutput:
         assert document["loo_log_loss"] == pytest.approx(classifier.loo_log_loss_)
         assert document["block_shares"] == pytest.approx(classifier.block_shares_)
         assert document["column_importance"] == pytest.approx(classifier.column_importance())
-        held_out = classifier.classes_[classifier.loo_distributions_.argmax(axis=1)]
-        labels = columns.labels(table.frame).dropna().to_numpy()
-        for name, counts in document["classes"].items():
-            assert counts["recall"] == pytest.approx((held_out == labels)[labels == name].mean())
-            found = (held_out == labels)[held_out == name]
-            assert counts["precision"] == pytest.approx(found.mean())
+        assert document["loo_correct"] == classifier.evidence_.n_correct
+        scores = classifier.evidence_.scores
+        for place, counts in enumerate(document["classes"].values()):
+            assert counts["recall"] == pytest.approx(scores["recall"][place])
+            assert counts["precision"] == pytest.approx(scores["precision"][place])
 
     def test_semicolons_and_decimal_commas(self, flowers: Path, tmp_path: Path) -> None:
         out = tmp_path / "out.csv"

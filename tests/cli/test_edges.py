@@ -159,6 +159,25 @@ def test_studio_shows_a_graph(people: Path) -> None:
     assert row["links"] == sorted(CLUB[5])
 
 
+@pytest.mark.parametrize("option", ["--edges", "--hyperedges"])
+def test_studio_explains_words_on_a_graph(people: Path, option: str) -> None:
+    """Rows with many columns lie on a map, and their reasons are columns."""
+    pytest.importorskip("starlette", reason="needs lowrankgcn[studio]")
+    left = np.array([club == "Mr. Hi" for club in MEMBERS])[:, None]
+    chances = np.where((np.arange(60) % 2 == 0) == left, 0.3, 0.05)
+    words = pd.DataFrame(1 * (np.random.default_rng(0).random((34, 60)) < chances))
+    pd.concat([pd.read_csv(people), words.add_prefix("w")], axis=1).to_csv(people, index=False)
+    file = people.with_name("numbered.csv")
+    with studio(people, "club", option, str(file)) as running:
+        client = Client(running)
+        client.settled()
+        places = np.frombuffer(client.send("GET", "/api/positions")[2], "<f4").reshape(34, 2)
+        row = client.get("row/5") | client.get("reasons/5")
+    assert np.isfinite(places).all() and len(np.unique(places, axis=0)) > 20
+    assert row["links"] and row["neighbours"]
+    assert all(one["column"].startswith("w") for one in row["reasons"]) and row["reasons"]
+
+
 def test_rows_without_a_key_have_no_edges(people: Path, capsys: Capture) -> None:
     frame = pd.read_csv(people)
     frame.loc[[11, 12], "name"] = None  # both have an edge to person 0

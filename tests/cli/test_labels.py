@@ -107,6 +107,44 @@ class TestSpelling:
             kept = classified(path, capsys, *option, "--save", model)
             assert marker in kept["classes"] and kept["labelled"] == 150 and kept["notes"] == []
 
+    def test_a_value_that_fills_most_of_the_target(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path, frame = tmp_path / "t.csv", flowers()
+        frame.fillna({"kind": "unbekannt"}).to_csv(path, index=False)
+        asked = "83 % of the rows are 'unbekannt': did you mean --unlabelled unbekannt?"
+        said = refused(capsys, "classify", str(path), "-t", "kind")
+        assert asked in said and "a label in every row" in said
+        assert call("audit", str(path), "-t", "kind", "--json") == 0
+        assert asked in json.loads(capsys.readouterr().out)["notes"]
+        assert classified(path, capsys, "--unlabelled", "unbekannt")["notes"] == []
+
+    def test_classes_of_several_names(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Spellings are noticed; the option that the note names merges them."""
+        path, frame, model = tmp_path / "t.csv", flowers(), tmp_path / "model"
+        known = np.flatnonzero(frame["kind"].notna())
+        virginica = frame["kind"][known] == "virginica"
+        frame.loc[known, "kind"] = np.where(virginica, "Yes", "no")
+        frame.loc[known[virginica][:2], "kind"] = ["Y", "yes "]
+        frame.loc[known[~virginica][:1], "kind"] = "NO"
+        frame.to_csv(path, index=False)
+        notes = classified(path, capsys)["notes"]
+        merge = "Yes=Y,yes "
+        assert notes[1].startswith("classes 'Y', 'Yes', 'yes ' may be one class; if so, correct")
+        assert notes[1].endswith(f"(--merge-classes '{merge}' merges them)")
+        assert notes[0].startswith("classes 'NO', 'no' differ only by blanks, case or zeros")
+        assert notes[0].endswith("(--ignore-case merges them)")
+        options = ["--merge-classes", merge, "--ignore-case"]
+        document = classified(path, capsys, *options, "--save", str(model))
+        counts = {name: found["given"] for name, found in document["classes"].items()}
+        assert counts == {"Yes": virginica.sum(), "no": (~virginica).sum()}
+        assert "'NO' is 'no'" in document["notes"][0] and len(document["notes"]) == 1
+        said = refused(capsys, "classify", str(path), "-t", "kind", "--merge-classes", "a=b")
+        assert "'b', which is no class" in said and len(said.splitlines()) == 1
+        refused(capsys, "classify", str(path), "-t", "kind", "--merge-classes", "Yes")
+
     def test_a_class_named_none(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         path, report = tmp_path / "parts.csv", tmp_path / "report.html"
         rng = np.random.default_rng(0)
@@ -260,6 +298,22 @@ class TestMoreLabels:
         assert document["labelled"] == 25 and document["classes"]["virginica"]["given"] == 8
         kinds = read_file(out).frame["kind"]
         assert kinds.isna()[[0, 2]].all() and kinds[1] == "setosa"
+
+    def test_unknown_rows(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path, labels = tmp_path / "t.csv", tmp_path / "labels.csv"
+        flowers(name=[f"n{k}" for k in range(150)]).to_csv(path, index=False)
+        for key, content in (
+            (["--key", "name"], "name,kind\nn1,new\nzz,new\nn2,new\n"),
+            ([], "row,kind\n2,new\n151,new\n3,new\n"),
+        ):
+            labels.write_text(content)
+            options = ["--labels", str(labels), *key]
+            said = refused(capsys, "classify", str(path), "-t", "kind", *options)
+            assert "zz" in said and "--skip-unknown" in said if key else "from 1 to 150" in said
+            document = classified(path, capsys, *options, "--skip-unknown")
+            assert document["classes"]["new"]["given"] == 2
+            note = "1 label of rows that are not in the table are left out"
+            assert any(note in text for text in document["notes"])
 
     @pytest.mark.parametrize("ending", ["parquet", "csv"])
     def test_types_of_labels(
@@ -469,3 +523,8 @@ def test_one_label_per_class_gives_no_numbers(
     assert shown.count("1 label: too few –") == 3
     assert "calibration" not in shown and "balanced" not in shown
     assert "label a second row of each class" in report.read_text(encoding="utf-8")
+
+
+def test_a_wrong_choice_is_one_plain_line(capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused(capsys, "classify", "t.csv", "-t", "kind", "--class-shares", "foo")
+    assert said.endswith("'--class-shares': expected one of auto, labels, equal, got 'foo'\n")

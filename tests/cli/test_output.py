@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+import time
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from lowrankgcn.cli import terminal
+from lowrankgcn._progress import report_progress
+from lowrankgcn.cli import step_display, terminal
 from tests.cli.commands import call
 from tests.report.page import check
 from tests.support.each import each
@@ -165,3 +168,22 @@ def test_report_has_the_sets_and_the_weighting(
     if weighted:
         sets = shown[shown.index("90 % sets") : shown.index("(unsure)")]
         assert sets in page.words
+
+
+def test_steps_that_take_long_are_reported_without_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(step_display, "FIRST", 0.01)
+    monkeypatch.setattr(step_display, "EVERY", 0.01)
+    for quiet in (False, True):
+        with terminal.Run(quiet=quiet).step("reading"):
+            report_progress("classifying", 50, 200)
+            text = ""
+            deadline = time.monotonic() + (0.1 if quiet else 60)
+            while text.count("\n") < 3 and time.monotonic() < deadline:
+                text += capsys.readouterr().err
+        expected = (
+            r"(reading: \d+ .?s\n)?(classifying: 50 of 200 rows, \d+ rows/s, \d+ .?s left\n)+"
+        )
+        pattern = "" if quiet else expected
+        assert re.fullmatch(pattern, text.replace("\N{NO-BREAK SPACE}", "")), text

@@ -148,6 +148,31 @@ class TestPredict:
         assert frame["prediction"].notna().all()
         assert (frame["prediction"] == frame["kind"])[1::2].mean() > 0.75
 
+    def test_columns_of_other_names(
+        self, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Another case is matched; --allow-missing reads absent columns as missing cells."""
+        path, frame = tmp_path / "t.csv", cars(30, 1)
+        answers = []
+        for table, option in (
+            (frame, ()),
+            (frame.rename(columns={"colour": "Colour "}), ()),
+            (frame.drop(columns="colour"), ("--allow-missing",)),
+            (frame.assign(colour=None), ()),
+        ):
+            table.to_csv(path, index=False)
+            assert call("predict", str(model), str(path), "--json", "--probabilities", *option) == 0
+            answers.append(json.loads(capsys.readouterr().out))
+        notes = [document["notes"] for document in answers]
+        assert "column 'Colour ' is used as 'colour'" in notes[1]
+        assert "there is no column 'colour': its cells are taken as missing" in notes[2]
+        classes = [document["classes"] for document in answers]
+        assert classes[0] == classes[1] and classes[2] == classes[3]
+        row = ("--row", "1", "--allow-missing")
+        frame.drop(columns="colour").to_csv(path, index=False)
+        assert call("explain", str(model), str(path), *row) == 0
+        assert "no column 'colour'" in " ".join(capsys.readouterr().out.split())
+
     def test_columns_that_were_left_out_are_not_needed(self, model: Path, tmp_path: Path) -> None:
         path = tmp_path / "new.csv"
         cars(5, 4).drop(columns=["code", "kind"]).to_csv(path, index=False)

@@ -56,6 +56,8 @@ def words(lines: list[str]) -> list[str]:
     text = re.sub(r"\n {12}(?=\S)", " ", text)  # continued lines
     # The largest shares, and so their names, depend on the rounding of the machine.
     text = re.sub(r"(?m)^(decided|columns|calibration|suspects) .*", r"\1", text)
+    # Which rows are suspicious, and their order, also depend on it.
+    text = re.sub(r"(?m)^ +\d+  \S+ +\d+ %  \S+ +\d+ %.*", "suspect", text)
     text = re.sub(r"(?m)^time .*: .*", "time", text)  # short steps are not listed
     text = re.sub(r"(?m)^  [+-][\d.]+  .*", "  reason", text)
     text = re.sub(r"[+-]?\d[\d.]*", "#", text.replace("–", "0"))

@@ -17,6 +17,7 @@ from tests.cli.commands import MODULE, call
 SLOW = (
     "numpy scipy pandas pyarrow openpyxl sklearn faiss finufft jinja2 matplotlib torch dask".split()
 )
+SLOW.append("scipy.optimize")
 NUMERIC = "numpy scipy pandas pyarrow faiss finufft".split()
 
 
@@ -56,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-FITTED = [*NUMERIC, "sklearn"]
+FITTED = [*NUMERIC, "sklearn", "scipy.optimize"]
 # Each step imports more than the one before, so that one process tells what each of them imports.
 STEPS = [
     (["--help", "--version", "classify --help", "predict --help", "studio --help"], []),
@@ -116,3 +117,18 @@ def test_an_interrupt_while_modules_are_imported() -> None:
         "run()"
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
+def test_a_failed_command_exits_without_waiting_for_threads_of_arrow(tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text("a,b\n1,x\n" + "1\n" * 100)
+    done = finish(
+        "import atexit, os, sys\n"
+        "from lowrankgcn.cli import run\n"
+        "atexit.register(print, 'files of Python are closed')\n"
+        "leave = os._exit\n"
+        "os._exit = lambda code: (print('left with', code, flush=True), leave(code))\n"
+        f"sys.argv = ['l', 'classify', {str(tmp_path / 'bad.csv')!r}, '-t', 'b']\n"
+        "run()"
+    )
+    assert done.stdout.splitlines() == ["files of Python are closed", "left with 2"]
+    assert done.returncode == 2 and "line 3" in done.stderr

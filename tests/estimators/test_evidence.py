@@ -25,18 +25,21 @@ def test_evidence_is_that_of_the_classifier() -> None:
     classifier = process().fit(points, labels)
     found = Evidence.from_classifier(classifier, importance=True)
     assert found is not None
-    assert found.confusion.sum() == 30 and found.confusion.trace() == round(30 * found.accuracy)
+    assert found.confusion.sum() == 30 and found.confusion.trace() == found.n_correct
     assert found.confusion.sum(axis=1).tolist() == np.bincount(labels[:30]).tolist()
+    assert found.accuracy == found.balanced_accuracy < 0.5  # near 1/3
+    # Without what the probabilities of other rows promise, all scores are those of scikit-learn.
+    alone = Evidence(found.codes, found.distributions)
     predicted = found.distributions.argmax(axis=1)
     scores = precision_recall_fscore_support(labels[:30], predicted, zero_division=np.nan)
     precision = [None if np.isnan(value) else value for value in scores[0]]
-    assert found.scores == {
+    assert alone.scores == {
         "recall": pytest.approx(scores[1]),
         "precision": pytest.approx(precision),
         "f1": pytest.approx(np.nan_to_num(scores[2])),
     }
-    assert found.balanced_accuracy == pytest.approx(balanced_accuracy_score(labels[:30], predicted))
-    assert found.f1 == pytest.approx(f1_score(labels[:30], predicted, average="macro"))
+    assert alone.balanced_accuracy == pytest.approx(balanced_accuracy_score(labels[:30], predicted))
+    assert alone.f1 == pytest.approx(f1_score(labels[:30], predicted, average="macro"))
     assert [list(pair) for pair in found.mistakes] == sorted(
         (
             [own, other, found.confusion[own, other]]
@@ -71,7 +74,7 @@ class TestFewLabels:
         unscored = [None] * len(counts)
         assert found.scores == {"recall": unscored, "precision": unscored, "f1": unscored}
         assert found.recall_intervals == unscored
-        assert found.reliability == [] and found.doubtful == []
+        assert found.reliability == [] and found.suspects == [] and not found.suspicions.any()
         assert found.meaning == "not known yet: label a second row of each class"
         assert found.meaning in found.calibration
         assert found.recall_texts[-1] == "1 label: too few"
@@ -79,12 +82,12 @@ class TestFewLabels:
 
     def test_class_with_one_label_has_no_scores(self) -> None:
         found = _evidence((4, 5, 1), 8)
-        assert found.is_known and found.n_scored == 2 and found.accuracy == 0.8
+        assert found.is_known and found.n_scored == 2 and found.n_correct == 8
         assert found.scores["recall"] == [1.0, 0.8, None]
         assert found.scores["precision"] == [0.8, 1.0, None]
         assert found.balanced_accuracy == pytest.approx(0.9)
         assert found.recall_intervals[2] is None and found.recall_texts[2] == "1 label: too few"
-        assert found.doubtful == [(8, 2)]  # not the only row of the last class
+        assert found.suspects == [(8, 2)]  # not the only row of the last class
 
     def test_recall_has_an_interval(self) -> None:
         found = _evidence((10, 30), 38)
@@ -98,7 +101,33 @@ class TestFewLabels:
 
     def test_which_accuracy_it_is(self) -> None:
         assert "balanced accuracy" in _evidence((3, 3, 2)).meaning
-        assert _evidence((9, 3, 2)).meaning == "an estimate for rows like the labelled ones"
+        assert "the accuracy on all rows" in _evidence((9, 3, 2)).meaning
+
+    def test_probabilities_of_other_rows_count_like_eighty_labels(self) -> None:
+        codes, promised = np.repeat([0, 1], [15, 5]), np.array([[0.75, 0.9], [0.25, 0.6]])
+        right = Evidence(codes, np.eye(2)[codes], promised=promised)
+        assert right.accuracy == pytest.approx(0.8 * (0.75 * 0.9 + 0.25 * 0.6) + 0.2)
+        assert right.scores["recall"] == pytest.approx([0.8 * 0.9 + 0.2, 0.8 * 0.6 + 0.2])
+        low, high = right.interval
+        assert low < right.accuracy < high
+        even = Evidence(np.repeat([0, 1], 5), np.eye(2)[np.repeat([0, 1], 5)], promised=promised)
+        assert even.accuracy == pytest.approx((80 * 0.75 + 10) / 90)  # each class alike
+        # The factors of the class shares decide for labelled rows as they do for new ones.
+        doubt = np.tile([0.6, 0.4], (10, 1))
+        assert Evidence(even.codes, doubt, factors=np.array([1.0, 2.0])).scores["recall"] == [0, 1]
+
+    def test_mass_of_unseen_classes(self) -> None:
+        assert _evidence((16, 3, 1)).unseen == 1 / 20
+        assert np.isnan([_evidence((9, 9, 1, 1)).unseen, _evidence((14, 2, 1)).unseen]).all()
+
+    def test_suspects(self) -> None:
+        codes, label = np.repeat([0, 1], 10), np.full(20, 0.9)
+        label[[2, 3, 12]] = 0.2, 0.01, 0.05
+        shares = np.where(np.eye(2, dtype=bool)[codes], label[:, None], 1 - label[:, None])
+        found = Evidence(codes, shares)
+        assert found.suspects == [(3, 1), (12, 0)]
+        odds = 0.05 * 0.95 / (0.95 * 0.05)
+        assert found.suspicions[12] == pytest.approx(odds / (1 + odds))
 
     def test_classifier_says_the_same(self) -> None:
         points, truth = blobs()

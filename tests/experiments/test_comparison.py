@@ -317,6 +317,7 @@ class TestVerdict:
         assert verdict(result).startswith("No method is clearly ahead with 3 labels per class: ")
         assert "LabelSpreading, kNN has the highest accuracy, 78.0 %," in verdict(result)
         assert "ahead of LogisticRegression (paired" in verdict(result)
+        assert verdict(result).endswith("; --splits 20 may decide).")
         result = with_accuracies({"spreading-knn": knn, "svc": svc})
         assert verdict(result) == text
         assert as_document(result)["verdict"] == text

@@ -83,6 +83,9 @@ def test_scores_equal_the_kernel(kind: str) -> None:
         np.testing.assert_allclose(
             model.process.distributions(model.compiled.at(parts)), found, atol=1e-6
         )
+        patch.setattr(leaves, "_DENSE", 0)  # sums over the leaves of a row
+        summed = model.process.distributions(model.compiled.at(parts))
+        np.testing.assert_allclose(summed, found, atol=1e-6)
         patch.setattr(leaves, "_MOST_BYTES", 0)  # trees are walked
         walked = module.CompiledScores(model.process, model.maps).at(parts)
         np.testing.assert_allclose(model.process.distributions(walked), expected, atol=1e-5)

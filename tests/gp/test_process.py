@@ -83,10 +83,10 @@ def test_held_out_scores_equal_fits_without_the_row(trees: bool) -> None:
     K = dense_kernel(fitted)
     rows = K.copy()
     for block, amplitude in zip(fitted.process.blocks, fitted.process.amplitudes, strict=True):
-        if isinstance(block, LeafBlock):  # a row is predicted mostly by trees without it
+        if isinstance(block, LeafBlock):  # a row is predicted by trees without it
             own = block.represent(labelled())
             fair = reference.out_of_bag_kernel(own.astype(np.int64), block.bags)
-            rows += module.UNSEEN_SHARE * amplitude * (fair - block.kernel(own, own))
+            rows += amplitude * (fair - block.kernel(own, own))
     expected = reference.held_out_scores(K + np.eye(M), targets(CLASSES, N_CLASSES), rows)
     np.testing.assert_allclose(fitted.held_out, expected, atol=1e-6)
 
@@ -179,6 +179,9 @@ def test_few_labels_change_the_prior() -> None:
     assert one.evidence == 0 < three.evidence < ten.evidence
     assert FewLabels.of(np.array([5, 1])).constant < three.constant  # a sample
     assert FewLabels.of(np.array([15, 5])).constant == CONSTANT
+    assert (
+        FewLabels.of(np.array([3, 2, 2])).constant > 0.9 * (7 / 3) ** 1.5
+    )  # no jump from (2, 2, 2)
     rows = np.random.default_rng(0).normal(size=(40, 6))
     clusters = LinearBlock.fit("neighbours-inverse", "rows", rows, np.array([1, 1, 1, 0.1, 0, 0]))
     smooth = LinearBlock.fit("neighbours-inverse", "rows", rows, np.ones(6))

@@ -193,9 +193,9 @@ class TestWords:
         assert result.evidence is not None
         codes = np.repeat([0, 1, 2], 10)
         shares = np.eye(3)[[*[0] * 9, 1, *[1] * 10, *[2] * 8, 0, 0]]
-        evidence = replace(result.evidence, codes=codes, distributions=shares)
+        evidence = replace(result.evidence, codes=codes, distributions=shares, promised=None)
         words = self.page(result, evidence=evidence, classes=("p", "q", "r")).words
-        assert "90 % of 30 rows are correct" in words
+        assert "27 of 30 rows were predicted correctly without their own label" in words
         assert "Always predicting the most frequent label is correct for 33 %" in words
         for line in ("p 9 1 –", "q – 10 –", "r 2 – 8"):
             assert line in words
@@ -210,7 +210,7 @@ class TestWords:
         ]:
             codes = np.repeat([0, 1, 2], sizes)
             shares = np.eye(3)[np.where(np.arange(30) < correct, codes, (codes + 1) % 3)]
-            evidence = replace(result.evidence, codes=codes, distributions=shares)
+            evidence = replace(result.evidence, codes=codes, distributions=shares, promised=None)
             assert text in self.page(result, evidence=evidence, classes=("p", "q", "r")).words
 
     def test_command_versions_and_seed(self, result: Classification) -> None:
@@ -223,7 +223,8 @@ class TestWords:
         page = self.page(of_kind("all labelled"), source="t.csv")
         assert "Confidence" not in page.words
         assert "t.csv: classes of 120 rows" in page.words
-        assert "was known in all 120 rows: there was nothing to predict." in page.words
+        assert "was known in all 120 rows." in page.words
+        assert "predicted rows" not in page.words
 
     def test_many_columns(self, result: Classification) -> None:
         assert result.evidence is not None

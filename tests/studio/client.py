@@ -6,6 +6,7 @@ import http.client
 import json
 import time
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -19,15 +20,16 @@ class Client:
 
     def __init__(self, running: Studio) -> None:
         self.port, self.token = running.port, running.address.partition("token=")[2]
+        self.root = urlsplit(running.address).path
 
     def send(
         self, method: str, path: str, headers: dict[str, str] | None = None, body: Any = None
     ) -> tuple[int, dict[str, str], bytes]:
-        """Return status, headers and body."""
+        """Return status, headers and body; paths lie below that of the page."""
         headers = {"x-token": self.token, **JSON} if headers is None else headers
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
-        connection.request(method, path, data, headers)
+        connection.request(method, self.root + path.removeprefix("/"), data, headers)
         answer = connection.getresponse()
         found = answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read()
         connection.close()

@@ -159,11 +159,11 @@ class Page:
         """Return the text of an element."""
         return str(self.run(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''"))
 
-    def key(self, key: str, *, shift: bool = False) -> None:
+    def key(self, key: str, *, shift: bool = False, control: bool = False) -> None:
         """Press and release a key."""
         code = _KEYS.get(key, ord(key[0].upper()))
-        event = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 8 if shift else 0}
-        if len(key) == 1 or key == "Enter":
+        event = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 8 * shift + 2 * control}
+        if (len(key) == 1 and not control) or key == "Enter":
             event["text"] = key if len(key) == 1 else "\r"
         self.send("Input.dispatchKeyEvent", type="keyDown", **event)
         event.pop("text", None)

@@ -9,9 +9,9 @@ import numpy as np
 from tests.studio.devtools import Browser, Page
 from tests.studio.running import Studio
 
-_SETTLED = """fetch('/api/state').then(r => r.json())
+_SETTLED = """fetch('api/state').then(r => r.json())
   .then(s => !s.refreshing && String(s.version) === document.body.dataset.version)"""
-_PREDICTIONS = """fetch('/api/predictions').then(r => r.arrayBuffer()).then(b => {
+_PREDICTIONS = """fetch('api/predictions').then(r => r.arrayBuffer()).then(b => {
   const rows = new Uint32Array(b, 0, 2)[1];
   return [[...new Uint16Array(b, 8, rows)], [...new Uint8Array(b, 8 + 3 * rows, rows)]];
 })"""
@@ -63,12 +63,26 @@ class Person:
     def assign(self, name: str) -> None:
         """Give the selected row a class: by its key, or by its name if it is new."""
         names = self.classes()
-        if name in names[:10]:
-            self.page.key(str((names.index(name) + 1) % 10))
+        if name in names[:9]:
+            self.page.key(str(names.index(name) + 1))
             return
         self.page.key("c")
         self.page.type(name)
         self.page.key("Enter")
+
+    def stay(self) -> None:
+        """Stay at a row after its label."""
+        self.page.run("localStorage.setItem('advance', 'off')")
+
+    def row(self, row: int) -> None:
+        """Select a row in the table."""
+        self.page.click_on(f".line[data-row='{row}']")
+        self.page.wait(f"document.getElementById('row').dataset.row === '{row}'")
+
+    def select(self, name: str) -> None:
+        """Choose which rows the table shows."""
+        change = "(box => { box.value = %r; box.dispatchEvent(new Event('change')); })"
+        self.page.run(f"{change % name}(document.getElementById('filter'))")
 
     def next(self) -> int:
         """Go to the next suggestion and return its row."""

@@ -21,7 +21,7 @@ from sklearn.datasets import load_digits, load_iris
 
 from lowrankgcn.cli.app import app
 
-_ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/\?token=\S+")
+_ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/[\w-]+/\?token=\S+")
 _SECONDS = 60
 
 
@@ -42,7 +42,8 @@ class Studio:
 @contextmanager
 def studio(table: Path, target: str, *options: str, token: str | None = None) -> Iterator[Studio]:
     """Run the command for a table in a thread, at a free port unless the options name one."""
-    from lowrankgcn.studio import journal, server  # an extra
+    from lowrankgcn.files import journal
+    from lowrankgcn.studio import server  # an extra
 
     ready: queue.Queue[Any] = queue.Queue()
     serve, journals = server.serve, []
@@ -71,7 +72,7 @@ def studio(table: Path, target: str, *options: str, token: str | None = None) ->
     assert not isinstance(started, SystemExit), "the studio did not start"
     guard, port = started
     try:
-        yield Studio(f"http://127.0.0.1:{port}/?token={guard._token}", port)
+        yield Studio(server.address(guard._token, port), port)
     finally:
         guard.app.state.server.should_exit = True
         thread.join(_SECONDS)

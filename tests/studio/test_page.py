@@ -145,6 +145,7 @@ def test_hostile_cells_are_text(chromium: Browser, tmp_path: Path) -> None:
     frame.to_csv(path, index=False)
     with studio(path, "class") as running:
         person = Person(chromium, running)
+        person.stay()
         page = person.page
         assert page.text("#name") == path.name
         for row, text in enumerate([script, turned]):
@@ -177,6 +178,7 @@ def test_lasso_labels_many_rows_and_undo_takes_them_back(chromium: Browser, tmp_
     pd.DataFrame(points, columns=["x", "y"]).assign(side=None).to_csv(path, index=False)
     with studio(path, "side") as running:
         person = Person(chromium, running)
+        person.stay()
         page = person.page
         places = np.array([person.place(row) for row in range(60)])
         (left, top), (right, bottom) = places.min(axis=0) - 6, places.max(axis=0) + 6

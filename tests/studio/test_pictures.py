@@ -179,7 +179,12 @@ def test_pixels_are_drawn_and_reasons_are_regions(chromium: Browser, tmp_path: P
           .filter((_, i) => i % 4 === 0))(document.querySelector('#row .pictures canvas'))"""
         expected = 255 * frame.iloc[50, :64].to_numpy(float) / 16
         np.testing.assert_allclose(page.run(pixels), expected, atol=1)
-        page.wait("document.querySelector('#row .stack .marks')")
+        page.wait("document.querySelector('#row .stack .region')")
+        marked = """(c => [...c.getContext('2d').getImageData(0, 0, 8, 8).data]
+          .filter((_, i) => i % 4 === 3))(document.querySelector('#row .region'))"""
+        assert max(page.run(marked)) > 150  # the region that decides
+        drawn, region = page.box("#row .stack canvas"), page.box("#row .stack .region")
+        assert region == pytest.approx(drawn, abs=1)  # on the picture
         assert page.run("document.querySelectorAll('.reasons li').length") == 0
         assert page.run("document.querySelectorAll('#row .near canvas').length") == 5
         assert page.run("document.querySelectorAll('#head [data-column]').length") == 0  # hidden
@@ -243,3 +248,28 @@ def test_pictures_of_parquet_files(tmp_path: Path) -> None:
         client.settled()
         written = client.post("write", what="table")["path"]
     assert pq.read_table(written)["image"].to_pylist() == cells
+
+
+def test_vectors_and_texts(tmp_path: Path) -> None:
+    """A column of vectors and one of free text are features, and shown by their cells."""
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(40, 5)) + 3 * (np.arange(40)[:, None] % 2)
+    words = [["warm", "sunny", "dry"], ["cold", "rainy", "wet"]]
+    notes = [f"{k:02d} " + " ".join(rng.permutation(words[k % 2] * 2)) for k in range(40)]
+    embedding = pa.array(list(vectors), pa.list_(pa.float64(), 5))
+    kinds = ["day", "night", *[None] * 38]
+    path = tmp_path / "weather.parquet"
+    pq.write_table(pa.table({"embedding": embedding, "note": notes, "kind": kinds}), path)
+    with studio(path, "kind") as running:
+        client = Client(running)
+        client.settled()
+        assert client.get("row/3")["cells"] == [["embedding", "5 numbers"], ["note", notes[3]]]
+        for column in ("embedding", "note"):
+            rows = client.get(f"rows?sort=column:{column}&descending=1&count=40")["rows"]
+            assert sorted(row["row"] for row in rows) == list(range(40))
+        assert [row["cells"][1] for row in rows] == sorted(notes, reverse=True)
+        for reason in client.get("reasons/3")["reasons"]:
+            assert reason["column"] in ("embedding", "note")
+            assert reason["text"].startswith("like labelled rows ")
+        near = client.get("reasons/3")["neighbours"]
+        assert [one["cells"][1][1] for one in near] in ([notes[1], notes[0]], [notes[0], notes[1]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import threading
@@ -198,6 +199,7 @@ def test_labels_undo_redo_and_the_journal_after_a_kill(
         running.kill()
     lines = [json.loads(line) for line in journal.read_text("utf-8").splitlines()]
     hashes = [line.pop("cells") + line.pop("columns") for line in lines]
+    assert all(re.fullmatch(r"[-0-9]{10}T[:0-9]{8}Z", line.pop("time")) for line in lines)
     assert len(set(hashes)) == 7 and hashes[2] == hashes[5]
     assert lines[3:6] == [
         {"row": 62, "species": "vrginica"},
@@ -282,7 +284,7 @@ def test_two_tabs_concurrent_labels_and_ctrl_c(tmp_path: Path) -> None:
         client = Client(running)
         tabs = [http.client.HTTPConnection("127.0.0.1", running.port, timeout=60) for _ in "ab"]
         for tab in tabs:
-            tab.request("GET", "/api/events", headers={"x-token": client.token})
+            tab.request("GET", f"{client.root}api/events", headers={"x-token": client.token})
         streams = [tab.getresponse() for tab in tabs]
         threads = [
             threading.Thread(

@@ -13,14 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lowrankgcn as lg
-from lowrankgcn.cli.table_labels import merged_labels
+from lowrankgcn.cli.annotators import read_opinions
 from lowrankgcn.estimators import first_rows
-from lowrankgcn.files import Columns, read_file
+from lowrankgcn.files import Columns
+from lowrankgcn.files.journal import Journal, Step
 from lowrankgcn.studio import engine as engines
 from lowrankgcn.studio.engine import Answer, Engine
-from lowrankgcn.studio.journal import Journal, Step
 from lowrankgcn.studio.layout import map_positions
-from lowrankgcn.studio.session import Session, State
+from lowrankgcn.studio.session import Session
+from lowrankgcn.studio.state import State
 from lowrankgcn.studio.view import View
 from lowrankgcn.tables import Table
 
@@ -97,7 +98,7 @@ def test_every_fourth_suggestion_is_random(tmp_path: Path) -> None:
     frame = _table(100)
 
     class Fixed(Slow):
-        def settle(self, labels: np.ndarray, audited: Any = ()) -> Answer:
+        def settle(self, labels: np.ndarray, audited: Any = (), skipped: Any = ()) -> Answer:
             return Answer(labels, suggestions=tuple(range(10)))
 
     def opened() -> tuple[Session, Journal]:
@@ -167,8 +168,16 @@ def test_a_new_class_and_too_many_labels(monkeypatch: pytest.MonkeyPatch) -> Non
     names = np.array(quick.classes, object)[quick.distributions.argmax(axis=1)]
     assert (names == TRUTH)[TRUTH == "oak"].mean() > 0.5
     assert engine.update(base, some_labels([])).distributions is None
+    many = some_labels(range(60))
+    base, more = engine.settle(many), some_labels(range(61))
+    exact = engine.update(base, more)
     monkeypatch.setattr(engines, "_MOST_LABELS", 10)
-    assert engine.update(base, labels) is None
+    assert engine.update(base, labels) is None  # too many changes
+    monkeypatch.setattr(engines, "_MOST_LABELS", 50)
+    near = engine.update(base, more)  # from the rows that are most like the changed one
+    assert exact is not None and near is not None
+    change = np.abs(exact.distributions - base.distributions).max()
+    assert np.abs(near.distributions - exact.distributions).max() < change
 
 
 def test_explanations_follow_the_class_shown() -> None:
@@ -215,7 +224,7 @@ class Slow:
     def update(self, base: Answer, labels: np.ndarray) -> Answer | None:
         return None
 
-    def settle(self, labels: np.ndarray, audited: Any = ()) -> Answer:
+    def settle(self, labels: np.ndarray, audited: Any = (), skipped: Any = ()) -> Answer:
         if (labels == "bad").any():
             raise ValueError("no such luck")
         return Answer(labels)
@@ -354,7 +363,7 @@ def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("lowrankgcn.studio.journal.os.fsync", full)
+    monkeypatch.setattr("lowrankgcn.files.journal.os.fsync", full)
     for change in (lambda: session.label([1], "b"), session.undo):
         with pytest.raises(OSError, match="No space"):
             change()
@@ -381,7 +390,8 @@ def test_labels_follow_rows_that_were_sorted_changed_or_deleted(tmp_path: Path) 
         journal.close()
         labels = pd.Series([None] * len(frame), dtype=object, name="class")
         more = labels.copy()
-        merged, notes = merged_labels(labels, frame, read_file(path), None)  # as classify does
+        opinions = read_opinions([path], frame, "class")
+        merged, notes = opinions.added_to(labels)  # as classify does
         for row, name in (change for group in found for change in group):
             more[row] = name
         assert merged.tolist() == more.tolist()
@@ -451,6 +461,7 @@ def test_rows_are_ordered_by_meaning() -> None:
     )
     kinds: Any = {"number": "number", "text": "category", "day": "date"}
     data = SimpleNamespace(
+        graph=None,
         table=SimpleNamespace(frame=frame.assign(tree=None)),
         columns=Columns("tree", kinds, {"id": "identifier"}),
         features=Table.read(features),

@@ -53,7 +53,7 @@ def test_keys_label_the_row_on_the_screen(chromium: Browser, tmp_path: Path) -> 
         page.key("1")
         person.labelled(2)
         # The cells of a row far down in the table, and not suggested, are not there.
-        known = page.run("fetch('/api/state').then(r => r.json()).then(s => s.suggestions)")
+        known = page.run("fetch('api/state').then(r => r.json()).then(s => s.suggestions)")
         places = np.array([person.place(row) for row in range(150)])
         gaps = np.linalg.norm(places[:, None] - places[[*known, *range(100)]], axis=2).min(axis=1)
         page.click(*person.place(int(gaps.argmax())))
@@ -150,6 +150,13 @@ def test_accuracy_is_measured_on_random_rows(chromium: Browser, tmp_path: Path) 
             client.label(row, truth[row])
             person.labelled(10 + count)
         page.wait(f"{shown}.includes('%') && {shown}.includes('8 random rows')")
+        box = "document.getElementById('goal')"
+        for goal, text in ((99, "goal 99\\u202f%: not yet"), (20, "you can stop")):
+            page.run(f"{box}.value = {goal}")
+            page.run(f"{box}.dispatchEvent(new Event('input'))")
+            page.wait(f"{shown}.includes('{text}')")
+        assert len(client.get("state")["curve"]) == 1
+        page.run("localStorage.removeItem('goal')")
         page.key("u")
         person.labelled(16)
         page.wait(f"{shown} === 'accuracy: too few labels'")

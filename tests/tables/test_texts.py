@@ -36,6 +36,21 @@ def kind(*values: Any, decimal: str = ".") -> str:
 
 
 class TestKind:
+    def test_names_of_months(self) -> None:
+        for texts, expected in (
+            (["Mar 05, 2023", "April 1, 2024"], ["2023-03-05", "2024-04-01"]),
+            (["5 March 2023", "6. Sept 2024", "1st May 2024"], ["2023-03-05", "2024-09-06"]),
+            (["05-Mar-2023", "2023-03-06", "Mon, 06 Mar 2023"], ["2023-03-05", "2023-03-06"]),
+            (["Mar 5, 2023 2:30 pm", None], ["2023-03-05T14:30"]),
+            (["Jan 2023", "Feb 2023"], ["2023-01-01", "2023-02-01"]),
+        ):
+            column = read(pd.Series(texts, name="x"))
+            assert column.kind == "date" and not column.dates.ambiguous
+            found = times(column)[: len(expected)]
+            assert (found == np.array(expected, "M8[us]")).all(), texts
+        for texts in (["Maybe 5, 2023"], ["March", "May"], ["Mar 32, 2023"], ["Room 5, 2023"]):
+            assert kind(*texts) == "category", texts
+
     def test_numbers(self) -> None:
         for values in (
             ("1", "2"),
@@ -58,6 +73,8 @@ class TestKind:
             (["64.058,57", "1.234", "950,1"], ",", [64058.57, 1234, 950.1]),
             (["1,234", "5,678"], ",", [1.234, 5.678]),
             (["$1,234", "$5,678"], ",", [1.234, 5.678]),
+            (["(1,234.50)", "7", "($3)"], ".", [-1234.5, 7, -3]),
+            (["(1.234,5)", "7,25"], ".", [-1234.5, 7.25]),
             (["64,058.57", "1.5"], ",", [64058.57, 1.5]),
             (["64 058,57", "1 234 567", "5"], ",", [64058.57, 1234567, 5]),
             (["64\u202f058.5", "64\xa0058", "64\u2009058"], ".", [64058.5, 64058, 64058]),

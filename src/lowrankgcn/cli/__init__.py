@@ -4,6 +4,7 @@ The command modules import typer and rich only, so that ``--help`` is fast. The 
 command needs are imported when it runs.
 """
 
+import atexit
 import gc
 import os
 import sys
@@ -17,10 +18,12 @@ INTERRUPTED = 130  # exit code: 128 + SIGINT, as shells report it
 def run() -> None:
     """Run the command of this process.
 
-    Python ends by the signal itself if the interrupt came while an extension module ran Python
-    code, although it was handled. The process therefore exits directly after an interrupt.
+    The process exits without the end of Python and of its libraries, for two reasons. After an
+    error in a file, threads of Arrow may still parse it, and would abort the process while they are
+    destroyed. After an interrupt, Python ends by the signal itself if that came while an extension
+    module ran Python code, although it was handled.
     """
-    begin = time.perf_counter()
+    begin, code = time.perf_counter(), INTERRUPTED
     gc.set_threshold(100_000)  # imports make many objects, few of them garbage
     try:
         from lowrankgcn.cli.app import app
@@ -32,8 +35,8 @@ def run() -> None:
         print("interrupted", file=sys.stderr)
     except SystemExit as end:
         if end.code != INTERRUPTED:
-            gc.freeze()  # spares the exit of Python a search through all that was imported
-            raise
+            code = end.code if isinstance(end.code, int) else 0
+            atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(INTERRUPTED)
+    os._exit(code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import inspect
 import os
+import re
 import sys
 from typing import Annotated, Any
 
@@ -54,11 +55,20 @@ class _OneLineErrors(TyperGroup):
             # Typer raises exceptions of Click or, in newer versions, of its own copy.
             if not (hasattr(error, "format_message") and hasattr(error, "exit_code")):
                 raise
-            fail(" ".join(str(error.format_message()).split()))
+            fail(_plain(" ".join(str(error.format_message()).split())))
             code = error.exit_code
         if code == cli.INTERRUPTED:
             typer.echo("interrupted", err=True)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _plain(message: str) -> str:
+    """Return a message of Typer about a choice in the words of this library."""
+    found = re.fullmatch(r"(.*: )(?:Value error, )?('.*?') is not one of ([^.]*)\.?", message)
+    if found is None:
+        return message.replace("Value error, ", "")
+    choices = found[3].replace("'", "")
+    return f"{found[1]}expected one of {choices}, got {found[2]}"
 
 
 class _PlainHelp(TyperCommand):

@@ -32,8 +32,9 @@ def audit(args: Arguments) -> None:
     run = terminal.Run(quiet=args.quiet, as_json=args.as_json, rows_printed=str(args.out) == "-")
     with run.step("reading"), terminal.one_line_errors():
         from lowrankgcn.cli.labelled_table import check_ending, read_labelled_table, write_table
-        from lowrankgcn.cli.predictions import Tally, with_columns
+        from lowrankgcn.cli.predictions import with_columns
         from lowrankgcn.cli.results import fit_summary, write_report
+        from lowrankgcn.cli.tally import Tally
 
         check_ending(args.out)
         data = read_labelled_table(vars(args))

@@ -17,7 +17,8 @@ from lowrankgcn._format import count
 from lowrankgcn._parallel import map_in_order
 from lowrankgcn._progress import report_progress
 from lowrankgcn.cli.labelled_table import LabelledTable, open_output
-from lowrankgcn.cli.predictions import Predictions, Tally, explain_rows
+from lowrankgcn.cli.predictions import Predictions, explain_rows
+from lowrankgcn.cli.tally import Tally
 from lowrankgcn.cli.terminal import one_line_errors
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.model_files import SavedClassifier, predictor, renumber
@@ -92,6 +93,7 @@ def predicted_rows(
     dropped: list[str],
     level: float | None,
     explainer: Any = None,
+    match: Callable[[pd.DataFrame], tuple[pd.DataFrame, list[str]]] | None = None,
 ) -> Work:
     """Return what classifies blocks of a table by a saved model.
 
@@ -103,6 +105,8 @@ def predicted_rows(
         Columns that are not written.
     explainer : SpectralGPClassifier, optional
         Adds the reasons of the predictions.
+    match : function of a block, optional
+        Returns the block with the names of the columns that the model has, and notes.
     """
     kind = _compile(model).description.get("type")
 
@@ -110,8 +114,9 @@ def predicted_rows(
         tally, features = Tally(_texts(model.classes)), whole
         with prefix_errors(file.name):
             if features is None:
+                named = block if match is None else match(block)[0]
                 features = columns.features(
-                    block, decimal=file.decimal, unreadable=tally.unreadable
+                    named, decimal=file.decimal, unreadable=tally.unreadable
                 )
             known = read_texts(block, columns.target) if columns.target in block else None
         tally.unknown = _unknown_values(model, features)
@@ -190,6 +195,7 @@ def write_rows(
     each_class: bool = False,
     written: bool = True,
     new_only: bool = False,
+    safe: bool = False,
 ) -> tuple[Tally, list[str]]:
     """Classify blocks in threads, and write their rows in order.
 
@@ -206,6 +212,8 @@ def write_rows(
         Whether to write anything.
     new_only : bool
         Whether to write rows without a label only.
+    safe : bool
+        See :func:`write_file`.
 
     Returns
     -------
@@ -217,7 +225,7 @@ def write_rows(
     notes: list[str] = []
     with (
         warnings.catch_warnings(),
-        open_output(out, like, written=written) as sink,
+        open_output(out, like, written=written, safe=safe) as sink,
         one_line_errors(),
     ):
         warnings.simplefilter("ignore", ColumnWarning)  # rows without cells are counted

@@ -15,7 +15,7 @@ _FEW_COLUMNS = 30  # the importance of more columns is computed on request only
 
 
 @command(
-    f"context table_or_folder target {TABLES} out_or_folder overwrite report save "
+    f"context table_or_folder target {TABLES} out_or_folder overwrite safe_csv report save "
     "probabilities reasons level importance method class_shares class_weight graph "
     f"{GRAPHS} rank architecture filter bandwidth scheduler workers seed as_json quiet"
 )
@@ -78,7 +78,10 @@ def classify(args: Arguments) -> None:
             advice = "" if given else ", --save keeps a model for other tables"
             message = "there is a label in every row, nothing to predict; "
             message += f"lowrankgcn audit checks the labels{advice}"
+            markers = [note for note in data.notes if "did you mean --unlabelled" in note]
+            message = "; ".join([message, *markers])
             raise ValueError(f"{data.table.name}: column {args.target!r}: {message}")
+    run.notes += data.notes
     # Importing the classifier takes a second or more; an invalid table need not wait for it.
     with run.step("loading"):
         from lowrankgcn.cli.block_rows import FittedRows, totals, write_rows
@@ -94,9 +97,8 @@ def classify(args: Arguments) -> None:
     if importance is None:
         few = data.features.shape[1] <= _FEW_COLUMNS
         importance = given is None and (args.as_json or report is not None or few)
-    with run.step("importance"):
+    with run.computing("importance", timed=True):
         evidence = Evidence.from_classifier(classifier, importance=importance)
-    run.notes += data.notes
     with run.step("writing" if args.level is None else "sets"):
         work = FittedRows(data, classifier, args.level, reasons=args.reasons)
     with run.step("writing" if data.source is None else "classifying"):
@@ -109,6 +111,7 @@ def classify(args: Arguments) -> None:
             each_class=args.probabilities,
             written=out is not None or to_stdout,
             new_only=out is None,
+            safe=args.safe_csv,
         )
         tally.audit = work.audit
         run.notes += notes
@@ -127,8 +130,9 @@ def classify(args: Arguments) -> None:
             save_model(save, data, classifier, tally.unreadable)
             run.files["model"] = str(save)
     facts, document = fit_summary(data, tally, classifier, evidence)
-    if tally.unsure is not None:
-        document["unsure"] = tally.unsure
+    document |= tally.set_counts()
+    if data.agreement is not None:
+        document["agreement"] = data.agreement.document()
     tally.print_summary(run, facts, document, evidence)
 
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from lowrankgcn.experiments.comparison import ComparisonTask
 
 _EXPLANATION = (
-    "± half of a 95 % interval; difference: mean difference in accuracy from SpectralGPClassifier "
-    "on the same split; balanced: mean accuracy of the classes; log-loss: smaller is better; time: "
-    "median processor time of one fit and prediction."
+    "± half of a 95 % interval, by Student's t over the splits; difference: mean difference in "
+    "accuracy from SpectralGPClassifier on the same split; balanced: mean accuracy of the classes; "
+    "log-loss: smaller is better; time: median processor time of one fit and prediction."
 )
 _LONG = 10.0  # seconds; shorter work is not announced
 

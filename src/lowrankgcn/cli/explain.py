@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lowrankgcn.estimators.explanation import ExplainedRow
 
 
-@command(f"model tables some_rows {FILES} by top explained as_json")
+@command(f"model tables some_rows {FILES} allow_missing by top explained as_json")
 def explain(args: Arguments) -> None:
     """Explain the predicted classes of rows.
 
@@ -43,6 +43,8 @@ def explain(args: Arguments) -> None:
         from lowrankgcn.cli.labelled_table import check_ending, read_table, write_table
         from lowrankgcn.cli.predictions import explain_rows, reason_columns, with_columns
         from lowrankgcn.estimators.model_files import read_model
+        from lowrankgcn.files.reading import VECTORS
+        from lowrankgcn.tables.column_names import match_columns
 
         check_ending(out)
         with one_line_errors():
@@ -58,8 +60,11 @@ def explain(args: Arguments) -> None:
             message = f"{file.name} has {count}, there is no row {max(numbers)}"
             raise option_error("--row", message)
         with one_line_errors(), prefix_errors(file.name):
+            names = [one for one in columns.used if one != VECTORS or file.vectors is None]
+            matched, renamed = match_columns(file.frame, names, allow_missing=args.allow_missing)
             index = [number - 1 for number in numbers]
-            features = columns.features(file.rows().take(index), decimal=file.decimal)
+            run.notes += [*file.notes, *renamed]
+            features = columns.features(file.rows(matched).take(index), decimal=file.decimal)
     with run.progress("explaining"), one_line_errors():
         explained = explain_rows(classifier, features, by=args.by, rough=not args.row)
     explained = [replace(one, row=n - 1) for one, n in zip(explained, numbers, strict=True)]
@@ -70,7 +75,7 @@ def explain(args: Arguments) -> None:
         about = {"row": numbers, "prediction": [str(one.predicted) for one in explained]}
         about["probability"] = [round(one.probability, 6) for one in explained]
         frame, notes = with_columns(file.frame.iloc[index], {**about, **reasons})
-        run.notes += [*file.notes, *notes]
+        run.notes += notes
         written = write_table(frame, out, file)
     source = saved.description.get("source")
     if args.as_json:

@@ -20,7 +20,7 @@ from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.table_labels import find_markers
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import read_texts
-from lowrankgcn.tables.column_choice import check_names
+from lowrankgcn.tables.column_names import check_names
 
 
 def classify_folder(args: Arguments, name: str, settings: Mapping[str, Any]) -> None:
@@ -60,12 +60,11 @@ def classify_folder(args: Arguments, name: str, settings: Mapping[str, Any]) -> 
         "graph": repr(classifier.graph_),
         **run.files,
     }
-    facts |= {"note": "; ".join(run.notes)} if run.notes else {}
     if run.as_json:
         more = {"seed": classifier.random_state, "seconds": run.seconds | {"total": run.total()}}
-        run.print_json(facts | more | {"warnings": run.warnings})
+        run.print_json(facts | more | {"notes": run.notes, "warnings": run.warnings})
     else:
-        run.print_facts(facts)
+        run.print_facts({**facts, "note": run.notes})
         run.print_times()
 
 
@@ -74,7 +73,10 @@ def _check(args: Arguments) -> None:
     source, out, options = args.table[0], args.out, vars(args)
     if len(args.table) > 1:
         raise terminal.option_error("TABLE", "expected one folder or several files")
-    of_files = "report level reasons labels edges hyperedges categorical numeric text"
+    of_files = (
+        "report level reasons labels edges hyperedges categorical numeric text "
+        "merge_classes ignore_case"
+    )
     terminal.refuse(options, of_files, "not available for folders")
     terminal.refuse(options, FILES, "only for text files, not for folders")
     parts = {f"{file}, which is read": file for file in source.glob("*.parquet")}

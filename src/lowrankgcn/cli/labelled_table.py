@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,6 +23,8 @@ import pyarrow as pa
 
 from lowrankgcn._format import count
 from lowrankgcn._progress import report_progress
+from lowrankgcn.cli.annotators import Agreement, holds_opinions, read_opinions
+from lowrankgcn.cli.class_names import merged_classes
 from lowrankgcn.cli.options import FILES
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.table_labels import (
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from lowrankgcn.files.blocks import BlockFile
 
 _LISTED = 5  # columns in a note
+_MARKS = ("label_status", "label_accepted", "label_note")  # columns that the studio adds
 _WHOLE = ("sheet", "header_row", "vectors")  # options of tables that are read as a whole
 _FIRST = 5  # rows of a class that are in every sample
 
@@ -73,6 +76,8 @@ class LabelledTable:
     source : BlockFile or None
         The file of which `table` and the other attributes have a sample; the index of the sample
         has the numbers of its rows.
+    agreement : Agreement or None
+        How far the labels of several people agree.
     """
 
     table: TableFile
@@ -85,6 +90,7 @@ class LabelledTable:
     n_rows: int
     graph: Any = None
     source: BlockFile | None = None
+    agreement: Agreement | None = None
 
     @property
     def rows(self) -> Any:
@@ -194,8 +200,9 @@ def read_labelled_table(
     files = options.get("labels") or ()
     if key and not (files or edges or "journal" in options):
         raise ValueError("--key: only with --labels, --edges or --hyperedges")
-    label_files = [read_file(path) for path in files]
-    source = open_large(options, label_files, key) if in_blocks else None
+    opinions = [path for path in files if holds_opinions(path)]
+    label_files = [read_file(path) for path in files if path not in opinions]
+    source = open_large(options, bool(opinions)) if in_blocks else None
     sampled = None if source is None else _draw_rows(source, options, label_files, key)
     table = read_table(options) if sampled is None else sampled.table
     n_rows = len(table.frame) if sampled is None else sampled.n_rows
@@ -223,13 +230,21 @@ def read_labelled_table(
             markers, more = find_markers(counts, options.get("unlabelled"), options.get("class_"))
         in_table = labels = labels.where(~labels.isin(markers), None)
         notes += [*columns.notes, *columns.left_out_notes(), *more]
+    how = n_rows, bool(options.get("skip_unknown"))
     for file in label_files:
-        by_position = bool(options.get("by_position"))
-        labels, more = merged_labels(labels, frame, file, key, by_position, n_rows)
+        labels, more = merged_labels(labels, frame, file, key, *how)
         notes += more
+    by_position = bool(options.get("by_position"))
+    people = read_opinions(opinions, frame, target, key, by_position)
+    labels, more = people.added_to(labels)
+    notes += more
     with prefix_errors(table.name):
         if files:
             frame = _with_labels(frame, labels, in_table)
+        merge, ignore_case = options.get("merge_classes"), bool(options.get("ignore_case"))
+        labels, more = merged_classes(labels, merge, ignore_case)
+        in_table = in_table if files else labels  # the cells stay as they are
+        notes += more
         if not few_labels or labels.nunique() > 1:
             check_classes(labels)
         features = columns.features(rows, decimal=table.decimal)
@@ -241,7 +256,7 @@ def read_labelled_table(
         notes += more
     if sampled is not None:
         notes += sampled.notes(len(frame))
-    more_about: Any = (in_table, markers, n_rows, graph, source)
+    more_about: Any = (in_table, markers, n_rows, graph, source, people.agreement)
     return LabelledTable(replace(table, frame=frame), columns, features, labels, notes, *more_about)
 
 
@@ -276,9 +291,7 @@ class _SampledTable(NamedTuple):
         return notes
 
 
-def open_large(
-    options: Mapping[str, Any], label_files: Sequence[TableFile] = (), key: str | None = None
-) -> BlockFile | None:
+def open_large(options: Mapping[str, Any], opinions: bool = False) -> BlockFile | None:
     """Open a large table, unless an option needs all of its rows in memory, and they fit."""
     from lowrankgcn.files.blocks import open_blocks
 
@@ -290,11 +303,10 @@ def open_large(
         return None
     out = options.get("out")
     format = None if out is None else output_format(out)
-    journal = any("cells" in file.frame.columns for file in label_files) and not key
     wrong = {
         "--edges": options.get("edges") is not None,
         "--hyperedges": options.get("hyperedges") is not None,
-        "--labels with a journal": journal,
+        "--labels with a journal": opinions,
         "--method gcn --architecture full": options.get("architecture") == "full",
         f"--out {out}": format in ("json", "jsonl", "excel")
         or (format in ("parquet", "arrow") and source.file.texts),
@@ -347,8 +359,8 @@ def _draw_rows(
 def _with_target(file: TableFile, target: str, new: bool, notes: list[str]) -> pd.DataFrame:
     """Add an empty target column to a table without it, unless the name is a misspelling."""
     frame = file.frame
-    if target not in frame.columns and len(file.sheets) > 1:
-        having = [name for name, columns in file.sheets.items() if target in columns]
+    having = [name for name, columns in file.sheets.items() if target in columns]
+    if target not in frame.columns and len(file.sheets) > 1 and (having or not new):
         listed = ", ".join(map(repr, file.sheets))
         where = f"--sheet {shlex.quote(having[0])} has it" if having else "none of them has it"
         got = f"the sheet that was read has no column {target!r}; the sheets are {listed}; {where}"
@@ -382,13 +394,14 @@ def columns_of_earlier_run(frame: pd.DataFrame) -> list[str]:
 
     A prediction is followed by its probability, and perhaps by the class without the own label and
     its probability, sets of classes, which rows are unsure, reasons, and probabilities of classes.
+    The studio adds what is known about rows beside labels.
 
     >>> frame = pd.DataFrame({"size": ["1"], "prediction": ["a"], "probability": ["0.9"]})
     >>> columns_of_earlier_run(frame)
     ['prediction', 'probability']
     """
     names = list(frame.columns)
-    earlier: list[str] = []
+    earlier: list[str] = [name for name in _MARKS if set(_MARKS) <= set(names)]
     for place, name in enumerate(names):
         if re.fullmatch(r"prediction(_\d+)?", str(name)):
             after = list(takewhile(partial(_is_added, frame), names[place + 1 :]))
@@ -422,6 +435,36 @@ def with_labels(data: LabelledTable, names: Iterable[str | None]) -> LabelledTab
     return replace(data, table=replace(data.table, frame=frame), labels=labels)
 
 
+def with_marks(
+    frame: pd.DataFrame, marks: Mapping[str, Mapping[int, str]], labels: Any
+) -> pd.DataFrame:
+    """Add columns with what is known about rows beside their labels, if there is anything.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    marks : mapping
+        Rows by "skipped", "accepted" and "note", see the studio's ``State``.
+    labels : (n,) array
+        None in unlabelled rows.
+    """
+    if not any(marks.values()):
+        return frame
+    status = pd.Series(labels, frame.index, object).notna().map({True: "labelled", False: None})
+    added = {name: pd.Series(None, frame.index, object) for name in _MARKS[1:]}
+    for what, name in (("accepted", "label_accepted"), ("note", "label_note")):
+        added[name].iloc[list(marks[what])] = list(marks[what].values())
+        if what == "accepted":
+            status.iloc[list(marks[what])] = "accepted"
+    status.iloc[list(marks["skipped"])] = "skipped"
+    texts = {_MARKS[0]: status, **added}
+    taken = set(frame.columns)
+    if taken & set(texts):
+        listed = ", ".join(map(repr, _MARKS))
+        raise ValueError(f"expected a table without the columns {listed}; rename them")
+    return frame.assign(**{n: pd.array(c, pd.ArrowDtype(pa.string())) for n, c in texts.items()})
+
+
 def column_names(texts: Iterable[str], columns: Iterable[str]) -> tuple[str, ...]:
     """Return the names in an option: columns of the table, or several separated by commas."""
     known = set(columns)
@@ -439,7 +482,7 @@ def check_ending(out: Path | None) -> None:
 
 @contextmanager
 def open_output(
-    out: Path | None, source: TableFile, *, written: bool = True
+    out: Path | None, source: TableFile, *, written: bool = True, safe: bool = False
 ) -> Iterator[TableSink | None]:
     """Open a table in the format of its name; None prints it as text.
 
@@ -449,13 +492,15 @@ def open_output(
         yield None
         return
     path = out or Path("-")
-    with one_line_errors("--out", writing=path), open_table(path, source) as sink:
+    with one_line_errors("--out", writing=path), open_table(path, source, safe=safe) as sink:
         yield sink
 
 
-def write_table(frame: pd.DataFrame, out: Path | None, source: TableFile) -> dict[str, str]:
+def write_table(
+    frame: pd.DataFrame, out: Path | None, source: TableFile, *, safe: bool = False
+) -> dict[str, str]:
     """Write a table in the format of its name; None prints it as text. Return the new file."""
     path = out or Path("-")
     with one_line_errors("--out", writing=path):
-        write_file(frame, path, source)
+        write_file(frame, path, source, safe=safe)
     return {} if str(path) == "-" else {"written": str(path)}

@@ -2,7 +2,7 @@
 
 A command names its arguments and options, and gets their values as attributes of one object:
 
->>> @command("model row seed")
+>>> @command("model some_rows seed")
 ... def describe(args: Arguments) -> None:
 ...     print(args.model, args.row, args.seed)
 >>> describe(model="cars.model", row=[1], seed=0)
@@ -31,9 +31,19 @@ _DATASETS = (
     "cars-buying, mushrooms, spiral."
 )
 _TARGET = "Column of the classes; its cells are empty in unlabelled rows."
-_LABELS = "File with more labels: the target, and row numbers as suggest writes or --key; repeat."
+_LABELS = (
+    "File with more labels: a journal of the studio, tasks of Label Studio, or a table with the "
+    "target and row numbers as suggest writes or --key; repeat."
+)
+_CLASSES = (
+    "Classes with these names, separated by commas; or a file with the column class, and perhaps "
+    "description and key."
+)
+_ANNOTATOR = "Who labels: written in each line of an own journal, TABLE.NAME.labels.jsonl."
+_SAFE = "In CSV, put an apostrophe before texts and names that spreadsheets read as formulas."
 _UNLABELLED = "Texts that mark unlabelled rows, such as NA,?; '' for empty cells only."
 _CLASS = "Text that is a class, such as none, although it often marks unlabelled rows; repeat."
+_MERGE = "Merge classes, such as 'Yes=yes,Y;No=no,N'."
 _EDGES = "Edges of a graph of the rows: two columns of row numbers or --key, perhaps weights."
 _HYPEREDGES = "Hyperedges of the rows: a column of row numbers or --key, and one of hyperedges."
 _VECTORS = "One vector of numbers for each row, such as an embedding, in a NumPy file (.npy)."
@@ -116,8 +126,11 @@ _OPTIONS = (
         _LABELLING,
     ),
     _flag("--by-position", "Keep labels of a journal at their row numbers.", _LABELLING),
+    _flag("--skip-unknown", "Leave out labels of rows that the table lacks.", _LABELLING),
     _option("--unlabelled", str, "TEXT,TEXT,…", _UNLABELLED, _LABELLING),
     _option("--class", list[str], "TEXT", _CLASS, _LABELLING),
+    _option("--merge-classes", str, "NEW=OLD,…;…", _MERGE, _LABELLING),
+    _flag("--ignore-case", "Classes that differ by case or blanks only are one.", _LABELLING),
     _option("--drop", list[str], "COLUMN", "Column to ignore; repeat, or use commas.", _COLUMNS),
     _option("--categorical", list[str], "COLUMN", "Column to use as categories.", _COLUMNS),
     _option("--numeric", list[str], "COLUMN", "Column to use as numbers.", _COLUMNS),
@@ -128,8 +141,13 @@ _OPTIONS = (
     _option("--sheet", str, "NAME|N", "Sheet of a workbook.", _READING, show_default="the first"),
     _option("--header-row", int, "N", "Line with the column names.", _READING, min=1, **_AUTO),
     _option("--vectors", Path, "FILE", _VECTORS, _READING),
+    _flag("--allow-missing", "Read columns that the table lacks as missing cells.", _READING),
     _output("--out -o", _OUT),
     _flag("--overwrite", "Allow --out to replace the table.", _OUTPUT),
+    _flag("--safe-csv", _SAFE, _OUTPUT),
+    _option("--classes", str, "NAME,NAME,…", _CLASSES, _LABELLING),
+    _option("--annotator", str, "NAME", _ANNOTATOR, _LABELLING),
+    _flag("--blind", "Hide the prediction of a row until it has a label.", _LABELLING),
     _output("--report", "Write an HTML report with figures."),
     _output("--save", "Save the model for `lowrankgcn predict`."),
     _flag("--probabilities", "Add a column with the probability of each class.", _OUTPUT),
@@ -187,8 +205,8 @@ PARAMETERS = {one.name: one for one in _OPTIONS} | {
     "pages": _output("--out -o", "Folder for all files.", "DIR", default=Path("reproduction")),
 }
 FILES = "encoding delimiter decimal sheet header_row vectors"
-COLUMNS = f"unlabelled class_ drop categorical numeric text {FILES}"
-TABLES = f"labels key by_position {COLUMNS}"
+COLUMNS = f"unlabelled class_ merge_classes ignore_case drop categorical numeric text {FILES}"
+TABLES = f"labels key by_position skip_unknown {COLUMNS}"
 GRAPHS = "edges hyperedges"
 
 

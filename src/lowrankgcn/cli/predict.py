@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,12 +20,16 @@ if TYPE_CHECKING:
 _SHOWN = 3  # unknown values in a note
 
 
-@command(f"model tables {FILES} out overwrite probabilities reasons level as_json quiet")
+@command(
+    f"model tables {FILES} allow_missing out overwrite safe_csv probabilities reasons level "
+    "as_json quiet"
+)
 def predict(args: Arguments) -> None:
     """Classify all rows of a table with a model written by `classify --save`.
 
-    Columns are matched by name, in any order; other columns are ignored. Values that the model was
-    not trained on are counted. The output has two more columns, **prediction** and
+    Columns are matched by name, in any order, without case and blanks if need be; others are
+    ignored. **--allow-missing** reads columns that the table lacks as missing cells. Values that
+    the model was not trained on are counted. The output has two more columns, **prediction** and
     **probability**; it is printed unless **--out** or **--json** is given.
 
     Examples
@@ -43,6 +48,8 @@ def predict(args: Arguments) -> None:
         from lowrankgcn.cli import labelled_table
         from lowrankgcn.cli.block_rows import predicted_rows, write_rows
         from lowrankgcn.estimators.model_files import read_model
+        from lowrankgcn.files.reading import VECTORS
+        from lowrankgcn.tables.column_names import match_columns
     labelled_table.check_ending(out)
     with run.step("reading"), one_line_errors():
         classifier = read_model(model)
@@ -50,7 +57,10 @@ def predict(args: Arguments) -> None:
         source = labelled_table.open_large(vars(args))
         file = labelled_table.read_table(vars(args)) if source is None else source.head()
         with prefix_errors(file.name):
-            features = columns.features(file.rows(), decimal=file.decimal)
+            names = [one for one in columns.used if one != VECTORS or file.vectors is None]
+            match = partial(match_columns, names=names, allow_missing=args.allow_missing)
+            matched, notes = match(file.frame)
+            features = columns.features(file.rows(matched), decimal=file.decimal)
     earlier = labelled_table.columns_of_earlier_run(file.frame)
     earlier = [name for name in earlier if name not in columns.used]
     with run.computing("prediction", timed=True):
@@ -58,7 +68,7 @@ def predict(args: Arguments) -> None:
         explainer = classifier.restored() if args.reasons else None
         if args.reasons and not hasattr(explainer, "explain"):
             raise ValueError(f"{model}: no reasons of networks; use --method gp")
-        work = predicted_rows(classifier, columns, file, whole, earlier, level, explainer)
+        work = predicted_rows(classifier, columns, file, whole, earlier, level, explainer, match)
         tally, renamed = write_rows(
             [file.frame] if source is None else source.blocks("prediction"),
             work,
@@ -67,6 +77,7 @@ def predict(args: Arguments) -> None:
             file,
             each_class=args.probabilities,
             written=out is not None or to_stdout,
+            safe=args.safe_csv,
         )
     run.warn(tally.warnings())
     if out is not None and str(out) != "-":
@@ -82,8 +93,8 @@ def predict(args: Arguments) -> None:
         share = percent(tally.right / tally.checked)
         facts["agreement"] = f"{share} of {plural(tally.checked, 'labelled row')}"
     expected = {columns.target, *columns.used, *columns.left_out, *earlier}
-    extra = [name for name in file.frame.columns if name not in expected]
-    run.notes += [*file.notes, *labelled_table.earlier_note(earlier, "replaced")]
+    extra = [name for name in file.frame.columns if name in matched and name not in expected]
+    run.notes += [*file.notes, *notes, *labelled_table.earlier_note(earlier, "replaced")]
     if extra:
         run.notes.append("columns that the model does not use: " + ", ".join(map(repr, extra)))
     unknown: Counter[str] = Counter()

@@ -15,7 +15,7 @@ from lowrankgcn.cli import terminal
 
 if TYPE_CHECKING:
     from lowrankgcn.cli.labelled_table import LabelledTable
-    from lowrankgcn.cli.predictions import Tally
+    from lowrankgcn.cli.tally import Tally
     from lowrankgcn.estimators.evidence import Evidence
 
 _LEAST_SHARE = 0.05  # of what the predictions depend on, to be named
@@ -94,6 +94,8 @@ def fit_summary(
     }
     document |= {
         "loo_meaning": evidence.meaning,
+        "loo_correct": evidence.n_correct,
+        "unseen_share": evidence.unseen if evidence.unseen >= 0 else None,
         "overconfidence": evidence.overconfidence if known else None,
         "reliability": [part._asdict() for part in evidence.reliability],
         "largest_class": evidence.largest_class,
@@ -104,7 +106,7 @@ def fit_summary(
 
 
 def _accuracy_facts(evidence: Evidence) -> dict[str, str]:
-    """Return lines about the accuracy of the labelled rows without their own label."""
+    """Return lines about the accuracy."""
     if not evidence.is_known:
         return {"accuracy": evidence.meaning}
     low, high = (percent(share, 0) for share in evidence.interval)
@@ -112,15 +114,18 @@ def _accuracy_facts(evidence: Evidence) -> dict[str, str]:
     over = "the classes"
     if evidence.n_scored < classes:
         over = f"{evidence.n_scored} of {classes} classes, those with two labels or more"
-    return {
-        "accuracy": f"{percent(evidence.accuracy)} of "
+    facts = {
+        "accuracy": f"about {percent(evidence.accuracy)}, 90 % interval {low} to {high}: "
+        f"{evidence.meaning}; {evidence.n_correct} of "
         f"{plural(len(evidence.codes), 'labelled row')} predicted correctly without their own "
-        f"label; 90 % interval {low} to {high}; largest class {percent(evidence.largest_class)}; "
-        f"{evidence.meaning}",
+        f"label; largest class {percent(evidence.largest_class)}",
         "balanced": f"accuracy {percent(evidence.balanced_accuracy)} and F1 "
         f"{percent(evidence.f1)} as means over {over}; log-loss {evidence.log_loss:.3g}",
         "calibration": evidence.calibration,
     }
+    if evidence.unseen_text:
+        facts["other classes"] = evidence.unseen_text
+    return facts
 
 
 def decision_text(shares: Mapping[str, float]) -> str:

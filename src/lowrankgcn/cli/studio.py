@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 import webbrowser
 from functools import partial
@@ -18,9 +19,13 @@ from lowrankgcn.cli.results import save_model, write_report
 
 if TYPE_CHECKING:
     from lowrankgcn.cli.labelled_table import LabelledTable
+    from lowrankgcn.studio.state import State
 
 
-@command(f"context table target {TABLES} image port browser graph {GRAPHS} seed")
+@command(
+    f"context table target classes annotator blind {TABLES} image port browser graph {GRAPHS} "
+    "safe_csv seed"
+)
 def studio(args: Arguments) -> None:
     """Label rows in the browser; all other rows are classified anew after each label.
 
@@ -29,11 +34,17 @@ def studio(args: Arguments) -> None:
     **lowrankgcn classify --labels** accepts it. The page writes the labelled table, the classified
     table, the report and the model beside the table. Ctrl-C ends the server.
 
+    Several people label the same table with **--annotator**, each in an own journal. **lowrankgcn
+    classify --labels** with all journals says how far they agree; the studio with the same
+    **--labels** lists the rows on which they do not.
+
     Examples
     --------
     lowrankgcn studio cars.csv --target price
 
     lowrankgcn studio cars.csv --target price --no-browser --port 9000
+
+    lowrankgcn studio mail.csv --target topic --classes bill,spam,other --annotator anna --blind
     """
     table, run = args.table, terminal.Run()
     terminal.given_graph(vars(args))
@@ -44,14 +55,17 @@ def studio(args: Arguments) -> None:
     if str(table) == "-":
         raise terminal.option_error("TABLE", "expected a file, got standard input")
     with run.progress("reading"), terminal.one_line_errors():
+        from lowrankgcn.cli.class_file import read_classes
         from lowrankgcn.cli.labelled_table import read_labelled_table
 
-        place = table.with_name(f"{table.name}.labels.jsonl")
+        person = _person(args.annotator)
+        place = table.with_name(f"{table.name}{f'.{person}' if person else ''}.labels.jsonl")
         options = vars(args) | {"table": [table], "journal": place}
         data = read_labelled_table(options, few_labels=True)
+        rubric = read_classes(args.classes)
     with run.progress("loading"), terminal.one_line_errors():
+        from lowrankgcn.files.journal import Journal
         from lowrankgcn.studio import server
-        from lowrankgcn.studio.journal import Journal
         from lowrankgcn.studio.later import Later
         from lowrankgcn.studio.session import Session
         from lowrankgcn.studio.view import View
@@ -71,13 +85,22 @@ def studio(args: Arguments) -> None:
 
     with run.progress("opening"), terminal.one_line_errors():
         engine: Any = Later(prepare)
-        session = Session(data.labels.tolist(), journal, engine)
+        session = Session(
+            data.labels.tolist(),
+            journal,
+            engine,
+            classes=list(rubric),
+            annotator=person,
+            blind=args.blind,
+            disputed={} if data.agreement is None else data.agreement.disputed,
+        )
         command_line = terminal.command_line(args.context, "image", "port", "browser")
-        view = View(table, data, session, engine, partial(_write, data, command_line), args.image)
+        writing = partial(_write, data, command_line, args.safe_csv, person)
+        view = View(table, data, session, engine, writing, args.image, rubric)
         listener = server.listen(args.port)
     port = listener.getsockname()[1]
     app = server.make_app(view, token, port)
-    address = f"http://127.0.0.1:{port}/?token={token}"
+    address = server.address(token, port)
     for note in (*data.notes, *journal.notes):
         typer.echo(f"note: {note}", err=True)
     count = plural(len(frame), "row")
@@ -90,24 +113,39 @@ def studio(args: Arguments) -> None:
             engine.future.result()
 
 
+def _person(name: str | None) -> str | None:
+    """Return the name of who labels, which is a part of the name of the journal."""
+    if name is not None and (not re.fullmatch(r"\w[\w .@-]*", name) or name.endswith(".")):
+        raise ValueError(f"--annotator: expected letters, digits and blanks, got {name!r}")
+    return name
+
+
 def _write(
-    data: LabelledTable, command_line: str, what: str, out: Path, names: Any, classifier: Any
+    data: LabelledTable,
+    command_line: str,
+    safe: bool,
+    person: str | None,
+    what: str,
+    out: Path,
+    state: State,
+    classifier: Any,
 ) -> None:
     """Write the labels, the classified table, the report or the model as ``classify`` does."""
-    from lowrankgcn.cli.labelled_table import with_labels, write_table
+    from lowrankgcn.cli.labelled_table import with_labels, with_marks, write_table
     from lowrankgcn.estimators.evidence import Evidence
 
     if what == "model" and data.graph is not None:
         raise ValueError("expected a table without --edges: a given graph has no edges to new rows")
-    labelled = with_labels(data, names)
+    labelled = with_labels(data, state.names())
     frame = labelled.table.frame
     try:
         if what == "labels":
-            write_table(frame, out, data.table)
+            write_table(with_marks(frame, state.marks, state.names()), out, data.table, safe=safe)
         elif what == "table":
-            write_table(
-                labelled.predictions(classifier, audit=True).added_to(frame)[0], out, data.table
-            )
+            predictions = labelled.predictions(classifier, audit=True)
+            write_table(predictions.added_to(frame)[0], out, data.table, safe=safe)
+        elif what == "label-studio":
+            _write_tasks(labelled, state, person, out)
         elif what == "model":
             save_model(out, labelled, classifier)
         else:
@@ -115,3 +153,23 @@ def _write(
             write_report(out, labelled, classifier, evidence, command=command_line)
     except typer.BadParameter as error:
         raise ValueError(error.message) from None
+
+
+def _write_tasks(data: LabelledTable, state: State, person: str | None, out: Path) -> None:
+    """Write labels, skipped rows, notes and predictions in the form of Label Studio."""
+    import json
+
+    from lowrankgcn._atomic import replacing
+    from lowrankgcn.files.label_studio import make_tasks
+
+    codes, shares = (part.tolist() for part in state.answered)
+    predictions = [
+        None if code < 0 else (state.classes[code], share)
+        for code, share in zip(codes, shares, strict=True)
+    ]
+    labels, target = state.names().tolist(), data.columns.target
+    notes, skipped = state.marks["note"], state.marks["skipped"]
+    frame = data.table.frame
+    tasks = make_tasks(frame, target, labels, predictions, notes, skipped, by=person)
+    with replacing(out) as temporary, open(temporary, "w", encoding="utf-8") as file:
+        json.dump(tasks, file, ensure_ascii=False, indent=1)

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
@@ -21,11 +20,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lowrankgcn._format import plural
+from lowrankgcn._format import percent, plural
 from lowrankgcn.cli import terminal
+from lowrankgcn.estimators.label_notes import leak_notes, plain_name, spelling_notes
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import TableFile, read_file, read_texts
-from lowrankgcn.files.row_matching import RowMatcher, free_name
+from lowrankgcn.files.row_matching import free_name
 from lowrankgcn.tables import Cells, Table
 from lowrankgcn.tables.texts import TextColumn
 
@@ -35,6 +35,7 @@ MARKERS = frozenset(
 )
 
 _LISTED = 3
+_MOST = 0.5  # share of a class that may mark unlabelled rows
 
 
 def find_markers(
@@ -56,7 +57,7 @@ def find_markers(
     -------
     markers : list of str
     notes : list of str
-        Classes that may be markers.
+        Classes that may be markers: usual ones, or one class that fills most of the target.
 
     Raises
     ------
@@ -76,45 +77,31 @@ def find_markers(
             raise ValueError(f"--class: {name!r} is also named in --unlabelled")
     if unlabelled is not None:
         return markers, []
-    usual = [name for name in names if _plain(name) in MARKERS and name not in classes]
+    usual = [name for name in names if plain_name(name) in MARKERS and name not in classes]
     if usual and len(names) == len(counts):  # no cell is empty
         listed = ", ".join(map(repr, usual))
         as_classes = " ".join(f"--class {shlex.quote(name)}" for name in usual)
         advice = f"use --unlabelled {shlex.quote(','.join(usual))} or {as_classes}"
         raise ValueError(f"{listed} may be a class or mark unlabelled rows; {advice}")
+    largest = counts[names].max() / counts.sum() if len(names) > 2 and not classes else 0.0
+    if len(names) == len(counts) and largest > _MOST:
+        value = str(counts[names].idxmax())
+        meant = f"did you mean --unlabelled {shlex.quote(value)}?"
+        return [], [f"{percent(largest, 0)} of the rows are {value!r}: {meant}"]
     reason = "because empty cells mark unlabelled rows; if it marks some as well, use --unlabelled"
     return [], [f"{name!r} is a class, {reason} {shlex.quote(name)}" for name in usual]
 
 
 def label_notes(labels: pd.Series, features: Table, names: Iterable[str]) -> Iterator[str]:
-    """Yield notes on labels, and on the named columns that may be another name of the class.
-
-    Classes may differ only by spelling, or be too many. The suspicious columns have one value for
-    each class and another one for each other class, in all of at least ten labelled rows and twice
-    as many as classes.
-    """
+    """Yield notes on labels, and on the named columns that may be another name of the class."""
     known = np.flatnonzero(labels.notna())
     labels = labels.iloc[known]
-    classes = pd.Series(sorted(labels.unique()), dtype=object)
-    for _, same in classes.groupby(classes.map(_plain)):
-        if len(same) > 1:
-            listed, advice = ", ".join(map(repr, same)), "if they are one class, correct the table"
-            yield f"classes {listed} differ only by blanks, case or zeros; {advice}"
+    classes = labels.unique()
+    yield from spelling_notes(labels)
     if len(classes) > 2 and 2 * len(classes) > len(known):
         count = plural(len(known), "label")
         yield f"{count} of {len(classes)} classes are few; label more rows of each class"
-    for name in names if len(known) >= max(10, 2 * len(classes)) else ():
-        codes = features[name].take(known).as_categories().codes.tolist()
-        pairs = set(zip(codes, labels, strict=True))
-        if -1 not in codes and len(pairs) == len(set(codes)) == len(classes):
-            reason = "each class has a value of its own; if so, leave it out by --drop"
-            yield f"column {name!r} may be another name of the class: {reason} {str(name)!r}"
-
-
-def _plain(name: str) -> str:
-    """Return a class without differences of spelling; "3.0" is 3."""
-    text = " ".join(name.split()).casefold()
-    return text[:-2] if re.fullmatch(r"-?[0-9]+\.0", text) else text
+    yield from leak_notes(labels.tolist(), known, features, names)
 
 
 def merged_labels(
@@ -122,10 +109,10 @@ def merged_labels(
     frame: pd.DataFrame,
     more: TableFile,
     key: str | None,
-    by_position: bool = False,
     n_rows: int | None = None,
+    skip_unknown: bool = False,
 ) -> tuple[pd.Series, list[str]]:
-    """Add the labels of another file.
+    """Add the labels of another table.
 
     Parameters
     ----------
@@ -137,12 +124,12 @@ def merged_labels(
         Table with the target and the row numbers that ``suggest`` writes, or `key`. Cells without
         a label are skipped, unless the row is marked as "removed"; later rows replace earlier ones.
     key : str, optional
-        Column of both tables that identifies the rows; journals of the studio do without it.
-    by_position : bool
-        Whether labels of a journal stay at their row numbers, whatever the cells.
+        Column of both tables that identifies the rows.
     n_rows : int, optional
         Number of rows of the whole table, if `frame` has only some of them, with their numbers as
         the index.
+    skip_unknown : bool
+        Whether labels of rows that are not in the table are left out, with a note.
 
     Raises
     ------
@@ -153,11 +140,7 @@ def merged_labels(
     target, columns = str(labels.name), more.frame.columns
     notes: list[str] = []
     with prefix_errors(more.name):
-        keys = ("row", "removed", "cells", "columns")
-        row, removed, marks, single = (free_name(name, frame.columns) for name in keys)
-        identifier = key if key in frame.columns else None
-        if marks in columns and key not in columns:
-            key = None  # a journal, which has row numbers
+        row, removed = (free_name(name, frame.columns) for name in ("row", "removed"))
         place = key or row
         if target not in columns or place not in columns:
             advice = "" if key else f"; {place!r} holds row numbers, --key names another column"
@@ -172,18 +155,12 @@ def merged_labels(
             new = new.str.replace(r"^(-?[0-9]+)\.0$", r"\1", regex=True)
         if new.empty:
             raise ValueError(f"expected labels in column {target!r}, got empty cells only")
-        if key is None and marks in columns:  # a journal: rows can be found again
-            hashes = read_texts(changed, marks).tolist()
-            rows = _row_numbers(changed[place], len(frame) if None in hashes else 2**53)
-            columns_then = read_texts(changed, single).tolist() if single in columns else None
-            matcher = RowMatcher(frame, target, key=identifier, by_position=by_position)
-            matches, moved = matcher.find(rows.tolist(), hashes, columns_then)
-            notes += [f"{more.name}: {note}" for note in moved]
-            present = pd.Series(matches, changed.index, "Int64").dropna()
-            rows = present.to_numpy(np.intp)
-            changed, new = changed.loc[present.index], new[present.index]
-        else:
-            rows = row_positions(changed[place], frame, key, n_rows)
+        rows = row_positions(changed[place], frame, key, n_rows, skip_unknown)
+        if len(lost := changed[place][rows < 0]):
+            some = ", ".join(map(repr, read_texts(lost.to_frame(), place)[:_LISTED]))
+            what = f"{plural(len(lost), 'label')} of rows that are not in the table"
+            notes.append(f"{more.name}: {what} are left out: {some}")
+            changed, new, rows = changed[rows >= 0], new[rows >= 0], rows[rows >= 0]
         _check_cells(changed, frame.iloc[rows], {target, place})
     if len(set(rows.tolist())) < len(rows):
         notes.append(f"{more.name} has several labels of one row; the last one is used")
@@ -216,12 +193,22 @@ def named_rows(
 
 
 def row_positions(
-    column: pd.Series, frame: pd.DataFrame, key: str | None, n_rows: int | None = None
+    column: pd.Series,
+    frame: pd.DataFrame,
+    key: str | None,
+    n_rows: int | None = None,
+    skip_unknown: bool | None = None,
 ) -> Any:
-    """Return positions in a table from row numbers, or from values of its column `key`."""
+    """Return positions in a table from row numbers, or from values of its column `key`.
+
+    Those that are not in the table raise ValueError, or are −1 with `skip_unknown`; None if there
+    is no such option.
+    """
     if key is None:
-        numbers = _row_numbers(column, len(frame) if n_rows is None else n_rows)
-        return numbers if n_rows is None else frame.index.get_indexer(numbers)
+        count = len(frame) if n_rows is None else n_rows
+        numbers = _row_numbers(column, 2**53 if skip_unknown else count)
+        numbers = np.where(numbers < count, numbers, -1)
+        return numbers if n_rows in (None, len(frame)) else frame.index.get_indexer(numbers)
     if key not in frame.columns:
         raise ValueError(f"--key: expected a column of the table, got {key!r}")
     known, wanted = read_texts(frame, key), read_texts(column.to_frame(), column.name)
@@ -234,10 +221,13 @@ def row_positions(
     if wanted.isna().any():
         raise ValueError(f"column {column.name!r}: expected values of {key!r}, got an empty cell")
     rows = index.get_indexer(wanted)
+    if skip_unknown:
+        return np.where(rows < 0, -1, filled[rows])
     if (rows < 0).any():
         absent = wanted[rows < 0].unique().tolist()
         listed = ", ".join(map(repr, absent[:_LISTED])) + (", …" if len(absent) > _LISTED else "")
-        raise ValueError(f"column {column.name!r}: the table has no row {listed}")
+        advice = "" if skip_unknown is None else "; --skip-unknown leaves it out"
+        raise ValueError(f"column {column.name!r}: the table has no row {listed}{advice}")
     return filled[rows]
 
 

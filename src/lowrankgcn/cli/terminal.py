@@ -9,14 +9,14 @@ import shlex
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from glob import glob
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, ClassVar
 
 import typer
-from rich import box, progress
+from rich import box
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
@@ -26,14 +26,14 @@ import lowrankgcn
 from lowrankgcn._atomic import is_stream, write_text
 from lowrankgcn._format import duration, percent, shorten
 from lowrankgcn._progress import listening
-from lowrankgcn.exceptions import EigensolverError, FastSumError
+from lowrankgcn.cli.step_display import bar, lines
+from lowrankgcn.exceptions import EigensolverError, FastSumError, without_options
 
 Files = Mapping[str, Path | None]  # from an option or a description
 
 _ANOTHER = "name another file"
 OVERWRITE = f"{_ANOTHER}, or add --overwrite"
 
-_SPAN = 600.0  # seconds; steps of different length alternate, so average over many of them
 _MOST, _LARGEST = 0.9, 5  # share that is listed, and number of names
 _INSTANT = 5e-4  # seconds; shorter steps are not listed
 _LONGEST = 60  # characters of a name
@@ -89,31 +89,18 @@ class Run:
 
     @contextmanager
     def progress(self, text: str) -> Iterator[Callable[[str, float, float], None]]:
-        """Show the current step of the library, at first `text`, and a bar of it.
+        """Show the current step of the library, at first `text`, and how far it is.
 
-        The display is on standard error, and only if that is a terminal. The yielded function shows
-        a step, the amount of work done, and the total amount.
+        The display is on standard error: a bar on a terminal, otherwise lines about steps of more
+        than three seconds. The yielded function shows a step, the amount of work done, and the
+        total amount.
         """
         console = Console(stderr=True)
-        console.quiet = self.quiet or not console.is_terminal
-        with progress.Progress(
-            progress.SpinnerColumn(),
-            progress.TextColumn("{task.description}", markup=False),
-            progress.BarColumn(),
-            progress.TimeElapsedColumn(),
-            progress.TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            speed_estimate_period=_SPAN,
-            disable=console.quiet,
-        ) as bars:
-            task = bars.add_task(text, total=None)
-
-            def show(step: str, done: float, total: float) -> None:
-                bars.update(task, description=step, completed=done, total=total or None)
-
-            with listening(None if bars.disable else show):
-                yield show
+        display: Any = bar(console, text) if console.is_terminal else lines(text)
+        if self.quiet:
+            display = nullcontext(lambda *_: None)
+        with display as show, listening(None if self.quiet else show):
+            yield show
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -131,7 +118,8 @@ class Run:
         show = self.step if timed else self.progress
         with show(name), one_line_errors(), collect_warnings() as texts:
             yield
-        self.warn(texts)
+        noted = {without_options(note) for note in self.notes}
+        self.warn([text for text in texts if text not in noted])  # a fit repeats notes on labels
 
     def warn(self, texts: Sequence[str]) -> None:
         """Keep warnings, and print them."""

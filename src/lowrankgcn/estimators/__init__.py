@@ -11,6 +11,7 @@ Both classifiers run on the same rails: rows → graphs → eigenpairs → model
 ``gp_fitting``, ``gp_model``             run all steps; compute class distributions of rows
 ``gp_classifier``                        :class:`SpectralGPClassifier`
 ``gp_readouts``, ``label_audit``         sets, explanations, suggestions; audit of labels
+``label_notes``                          warnings about spellings and leaks
 ``semi_supervised``                      ``predict``, ``score`` and tags of both classifiers
 ``evidence``, ``explanation``            quality of predictions; what they depend on
 ``model_files``                          saves and loads classifiers

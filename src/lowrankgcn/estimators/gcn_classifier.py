@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.class_labels import read_labels, read_weights, validation_labels
+from lowrankgcn.estimators.label_notes import warn_of_labels
 from lowrankgcn.estimators.parameters import read_gcn_parameters
 from lowrankgcn.estimators.rows import read_rows
 from lowrankgcn.estimators.semi_supervised import (
@@ -169,12 +170,13 @@ class GCNClassifier(SemiSupervisedClassifier):
     --------
     >>> import lowrankgcn as lg, numpy as np
     >>> cars = lg.datasets.load_cars(target="buying", as_frame=True)
+    >>> table = cars.data.drop(columns="buying")  # the class itself
     >>> y = np.full(1728, "", dtype=object)
     >>> y[cars.training] = cars.target.iloc[cars.training].astype(str)
-    >>> classifier = lg.GCNClassifier(random_state=0).fit(cars.data, y)
+    >>> classifier = lg.GCNClassifier(random_state=0).fit(table, y)
     >>> classifier.graph_
-    Hypergraph(1728 nodes, 21 hyperedges)
-    >>> classifier.predict_proba(cars.data.head(2)).shape
+    Hypergraph(1728 nodes, 17 hyperedges)
+    >>> classifier.predict_proba(table.head(2)).shape
     (2, 4)
     """
 
@@ -251,6 +253,7 @@ class GCNClassifier(SemiSupervisedClassifier):
         settings = read_gcn_parameters(self.get_params(deep=False))
         rows = read_rows(self, X, settings.graph, numbers="points")
         labels = read_labels(y, rows.n_rows)
+        warn_of_labels(labels, rows)
         weights = read_weights(sample_weight, rows.n_rows, labels.index)
         checked = None if validation is None else validation_labels(validation, labels)
         sample, model, fitted_only, results = fit_gcn(

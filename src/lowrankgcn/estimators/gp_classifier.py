@@ -24,10 +24,10 @@ from lowrankgcn._parallel import limited_threads, single_threaded_blas_if_small
 from lowrankgcn._progress import listening
 from lowrankgcn._validation import invalid, node_index, positive_int
 from lowrankgcn.estimators.class_labels import Labels, read_labels
-from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.gp_fitting import PreparedRows, fit_gp, prepare_rows
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.gp_readouts import ProcessClassifier, free_candidates
+from lowrankgcn.estimators.label_notes import warn_of_labels
 from lowrankgcn.estimators.parameters import GPParameters, checked
 from lowrankgcn.estimators.rows import Fit, read_rows
 from lowrankgcn.estimators.semi_supervised import (
@@ -35,7 +35,6 @@ from lowrankgcn.estimators.semi_supervised import (
     draw_seed,
     warn_of_unplaced,
 )
-from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.suggestion import first_of_views
 from lowrankgcn.gp.views import RowViews, node_views
 from lowrankgcn.graphs import AdjacencyGraph, Graph
@@ -107,22 +106,26 @@ class SpectralGPClassifier(ProcessClassifier):
     block_shares_ : dict from str to float
         Mean share of each block in the scores; the shares add up to one.
     loo_accuracy_ : float
-        Share of the labelled rows that are predicted correctly without their own label. This and
-        the next four are NaN with fewer than two labels per class on average: label more rows.
+        Estimated accuracy on new rows, from the labelled rows without their own label and from the
+        probabilities of the unlabelled ones (:class:`estimators.evidence.Evidence`): the balanced
+        accuracy if the labels were drawn class by class, otherwise that of all rows. This and the
+        other numbers by leave-one-out are NaN with fewer than two labels per class on average:
+        label more rows.
     loo_interval_ : (float, float)
-        Its 90 % confidence interval.
+        Its 90 % interval.
+    loo_balanced_accuracy_, loo_f1_ : float
+        Estimated mean recall and F1 score of the classes with at least two labels.
     loo_log_loss_ : float
         Mean cross-entropy of the leave-one-out distributions.
-    loo_balanced_accuracy_ : float
-        Mean over the classes with at least two labels of the share of their labelled rows that are
-        predicted correctly without their own label.
-    loo_f1_ : float
-        Mean F1 score of these classes by leave-one-out; zero for a class that is never predicted.
     loo_distributions_ : (m, C) array
         Leave-one-out distributions of the labelled rows, in their order, under the class shares of
         the labels; with ``class_shares="equal"`` under equal ones.
+    unseen_share_ : float
+        Share of rows that may be of classes without a label (Good and Turing); NaN if the labels
+        were drawn class by class, or are too few.
     evidence_ : Evidence
-        All leave-one-out results: confusion, scores of each class, reliability.
+        All of these, confusion, scores of each class, reliability. Computed when it is needed
+        first, like the attributes above.
     timings_ : dict
         Seconds for each step.
     columns_ : Columns or None
@@ -147,10 +150,6 @@ class SpectralGPClassifier(ProcessClassifier):
     numbers are replaced by the median and marked by an indicator, and a missing category is a
     value of its own.
 
-    Leave-one-out accuracy estimates the accuracy on rows like the labelled ones. If labels were
-    drawn class by class, it estimates the balanced accuracy. The bias is small on average, because
-    trees that were not fitted to a row have a larger weight in its score.
-
     Fitted rows use the eigenvectors themselves, and ``predict`` uses their extension to new rows,
     so probabilities of the same row may differ slightly. Results also depend slightly on the order
     of the rows, through random samples.
@@ -159,12 +158,13 @@ class SpectralGPClassifier(ProcessClassifier):
     --------
     >>> import lowrankgcn as lg, numpy as np
     >>> cars = lg.datasets.load_cars(target="buying", as_frame=True)
+    >>> table = cars.data.drop(columns="buying")  # the class itself
     >>> y = np.full(1728, "", dtype=object)
     >>> y[cars.training] = cars.target.iloc[cars.training].astype(str)
-    >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(cars.data, y)
+    >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(table, y)
     >>> sorted(classifier.graphs_)
     ['gaussian', 'hypergraph', 'neighbours']
-    >>> classifier.predict_proba(cars.data.head(2)).shape
+    >>> classifier.predict_proba(table.head(2)).shape
     (2, 4)
     """
 
@@ -209,6 +209,9 @@ class SpectralGPClassifier(ProcessClassifier):
 
         Warns
         -----
+        LabelWarning
+            If classes differ by spelling only, or a column of a table has a value of its own for
+            each class.
         UnlabelledComponentWarning
             If there are no features, and a component of the graph has no label.
         """
@@ -220,6 +223,7 @@ class SpectralGPClassifier(ProcessClassifier):
         labels = read_labels(y, rows.n_rows)
         if sample_weight is not None:
             labels = labels.weighted(sample_weight)
+        warn_of_labels(labels, rows)
         shown = listening(lambda step, done, total: print(step, file=sys.stderr))
         limits = limited_threads(self.n_jobs)
         with (
@@ -247,14 +251,7 @@ class SpectralGPClassifier(ProcessClassifier):
         super()._restore(fit)
         model: GPModel = fit.model
         self.filter_, self.block_shares_ = model.filters(), model.block_shares
-        words = [one for one in (self.class_shares, self.class_weight) if isinstance(one, str)]
-        equal = "equal" in words or "balanced" in words
-        shares = apply_factors(model.held_out, model.process.factors) if equal else model.held_out
-        self.loo_distributions_ = shares
-        self.evidence_ = evidence = Evidence(model.codes, shares, model.block_shares)
-        self.loo_accuracy_, self.loo_interval_ = evidence.accuracy, evidence.interval
-        self.loo_balanced_accuracy_, self.loo_f1_ = evidence.balanced_accuracy, evidence.f1
-        self.loo_log_loss_ = evidence.log_loss
+        self.__dict__.pop("evidence_", None)
 
     def update_graph(self, graph: Any) -> NDArray[np.float64]:
         """Classify the fitted nodes again after edges have changed, without another fit.
@@ -304,7 +301,6 @@ class SpectralGPClassifier(ProcessClassifier):
         """Return the estimator tags of scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
-        tags.input_tags.sparse |= isinstance(self.graph, Graph) or self.graph in ("auto", "knn")
         return tags
 
 

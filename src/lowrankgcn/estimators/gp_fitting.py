@@ -23,7 +23,7 @@ from lowrankgcn.gp.compiled import CompiledScores
 from lowrankgcn.gp.likelihood import CONSTANT, softmax
 from lowrankgcn.gp.process import fit_process
 from lowrankgcn.gp.recipe import Prior, row_blocks, supervised_blocks
-from lowrankgcn.gp.shares import apply_factors, label_factors, share_factors
+from lowrankgcn.gp.shares import apply_factors, label_factors, promises, share_factors
 from lowrankgcn.gp.views import GRAPHS, FittedViews
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.operators import FloatArray
@@ -84,9 +84,11 @@ class PreparedRows:
         read, outside = self.views.maps.parts, self.outside
         if outside is not None:
             return self.sample.complete(values, lambda rest: of_parts(outside))
-        return self.sample.complete(
-            values, lambda rest: map_rows(lambda rows: of_parts(read(rows)), rest, _READ)
-        )
+
+        def of_rows(rest: Any) -> FloatArray:
+            return map_rows(lambda rows: of_parts(read(rows)), rest, _READ, "predicting")
+
+        return self.sample.complete(values, of_rows)
 
 
 def prepare_rows(
@@ -173,6 +175,7 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, A
         labelled=labels.index.astype(np.int64),
         codes=labels.codes.astype(np.int64),
         held_out=softmax(process.temperature * held_out),
+        promised=promises(distributions[unlabelled]),
         block_shares=dict(zip((block.name for block in blocks), shares, strict=True)),
         background={} if prepared.fitted_only else _background(prepared, distributions),
     )

@@ -113,6 +113,8 @@ class GPModel:
         Their classes.
     held_out : (m, C) array
         Their class distributions by leave-one-out.
+    promised : (C, 2) array
+        Share and mean probability of the unlabelled rows that are predicted as each class.
     block_shares : dict from block to float
         Mean share of each block in the scores of the fitted rows.
     background : dict from part to array
@@ -125,6 +127,7 @@ class GPModel:
     labelled: Annotated[NDArray[np.int64], "m"]
     codes: Annotated[NDArray[np.int64], "m"]
     held_out: Annotated[FloatArray, "m c"]
+    promised: Annotated[FloatArray, "c 2"]
     block_shares: dict[str, float]
     background: dict[str, NDArray[Any]]
 

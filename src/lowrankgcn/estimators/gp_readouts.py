@@ -6,6 +6,7 @@ audits of labels.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from lowrankgcn.estimators.rows import take
 from lowrankgcn.estimators.semi_supervised import SemiSupervisedClassifier, draw_seed
 from lowrankgcn.gp.attribution import EVALUATIONS
 from lowrankgcn.gp.node_graph import PropagatedRows
+from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.suggestion import TRUSTED_LABELS, choose_rows, entropy, first_of_views
 from lowrankgcn.gp.views import RowViews
 
@@ -33,9 +35,56 @@ _EXPLAINED, _EXPLAINED_TABLE = 100, 30  # nodes from which the importance of col
 class ProcessClassifier(SemiSupervisedClassifier):
     """A fitted Gaussian process; :class:`SpectralGPClassifier` fits it."""
 
-    evidence_: Evidence
+    class_shares: Any
+    class_weight: Any
     _model: GPModel
     _prepared: PreparedRows  # not in classifiers from files
+
+    @cached_property
+    def evidence_(self) -> Evidence:
+        """Estimated quality; see the class."""
+        model: GPModel = self._model
+        shares, factors = model.held_out, model.process.factors
+        words = [one for one in (self.class_shares, self.class_weight) if isinstance(one, str)]
+        if "equal" in words or "balanced" in words:
+            shares, factors = apply_factors(shares, factors), np.ones(len(factors))
+        promised = None if np.isnan(model.promised[:, 1]).all() else model.promised
+        return Evidence(model.codes, shares, model.block_shares, promised=promised, factors=factors)
+
+    @property
+    def loo_distributions_(self) -> NDArray[np.float64]:
+        """Leave-one-out distributions; see the class."""
+        return self.evidence_.distributions
+
+    @property
+    def loo_accuracy_(self) -> float:
+        """Estimated accuracy; see the class."""
+        return self.evidence_.accuracy
+
+    @property
+    def loo_interval_(self) -> tuple[float, float]:
+        """Its 90 % interval; see the class."""
+        return self.evidence_.interval
+
+    @property
+    def loo_balanced_accuracy_(self) -> float:
+        """Estimated mean recall; see the class."""
+        return self.evidence_.balanced_accuracy
+
+    @property
+    def loo_f1_(self) -> float:
+        """Estimated mean F1 score; see the class."""
+        return self.evidence_.f1
+
+    @property
+    def loo_log_loss_(self) -> float:
+        """Leave-one-out log-loss; see the class."""
+        return self.evidence_.log_loss
+
+    @property
+    def unseen_share_(self) -> float:
+        """Share of the rows that may be of classes without a label; see the class."""
+        return self.evidence_.unseen
 
     def predict_proba(self, X: Any, edges: Any = None) -> NDArray[np.float64]:
         """Predict class distributions, shape (q, C), in the order of ``classes_``.

@@ -38,7 +38,7 @@ def audit_labels(
         As :meth:`lowrankgcn.SpectralGPClassifier.audit`.
     """
     codes, shares, predicted = evidence.codes, evidence.distributions, evidence.predicted
-    suspects = [place for place, _ in evidence.doubtful]
+    suspects = [place for place, _ in evidence.suspects]
     known = evidence.has_scores[codes]
     of_label = np.where(known, shares[np.arange(len(codes)), codes], np.nan)
     columns = {

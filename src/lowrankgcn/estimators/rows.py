@@ -7,7 +7,6 @@ includes all labelled rows.
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,8 +20,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._parallel import map_chunks
+from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
-from lowrankgcn.exceptions import ColumnWarning, warn_caller
+from lowrankgcn.exceptions import ColumnWarning, warn_caller, without_options
 from lowrankgcn.gp.node_features import is_narrow
 from lowrankgcn.gp.node_graph import carries_features
 from lowrankgcn.graphs import Graph
@@ -252,11 +252,11 @@ def _may_hold_texts(X: Any) -> bool:
 
 def _choose(table: Table) -> Columns | None:
     """Choose columns, with a warning about guesses and identifiers; None if none is left."""
-    columns = choose_columns(table, None, allow_no_features=True, leave_out=("identifier",))
+    columns = choose_columns(table, None, allow_no_features=True)
     if not columns.used:
         return None
     if notes := [*columns.left_out_notes(["identifier"]), *columns.notes]:
-        texts = [re.sub(r" \(--.*\)$", "", note) for note in notes]  # options of commands
+        texts = map(without_options, notes)
         warn_caller("; ".join([*texts, _ADVICE]), ColumnWarning)
     return columns
 
@@ -365,7 +365,20 @@ def take(data: Any, index: Any) -> Any:
     return data.take(index) if isinstance(data, Table) else data[index]
 
 
-def map_rows(function: Callable[[Any], FloatArray], X: Any, size: int) -> FloatArray:
-    """Apply a function that is independent for each row to chunks of `size` rows."""
-    spans = map_chunks(lambda i, j: function(take(X, slice(i, j))), X.shape[0], size)
-    return np.concatenate(spans)
+def map_rows(
+    function: Callable[[Any], FloatArray], X: Any, size: int, step: str | None = None
+) -> FloatArray:
+    """Apply a function that is independent for each row to chunks of `size` rows.
+
+    The progress is reported as a `step`, if that has a name.
+    """
+    n_rows, done = X.shape[0], list[int]()
+
+    def of_chunk(start: int, stop: int) -> FloatArray:
+        values = function(take(X, slice(start, stop)))
+        if step is not None:
+            done.append(stop - start)
+            report_progress(step, sum(done), n_rows)
+        return values
+
+    return np.concatenate(map_chunks(of_chunk, n_rows, size))

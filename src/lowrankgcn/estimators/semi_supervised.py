@@ -167,7 +167,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         graph = self.graph if isinstance(self.graph, str) else ""
         tags.input_tags.pairwise = graph == "precomputed"
         tags.input_tags.allow_nan = graph != "precomputed"
-        tags.input_tags.sparse = graph in ("precomputed", "hypergraph")
+        tags.input_tags.sparse = True  # narrow rows become dense
         return tags
 
 
@@ -200,7 +200,7 @@ def _summary(classifier: Any) -> str:
         interval = " to ".join(map(percent, evidence.interval))
         facts["labelled rows"] = len(evidence.codes)
         accuracy = f"{percent(evidence.accuracy)} (90 % interval {interval})"
-        facts["leave-one-out accuracy"] = accuracy if evidence.is_known else evidence.meaning
+        facts["estimated accuracy"] = accuracy if evidence.is_known else evidence.meaning
     if getattr(classifier, "graph_", None) is not None:
         facts["graph"] = repr(classifier.graph_)
     cells = (

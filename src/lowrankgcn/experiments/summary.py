@@ -14,6 +14,7 @@ from lowrankgcn.experiments.statistics import interval, markdown_table, plus_min
 
 HEADER = ("method", "accuracy %", "difference", "balanced %", "log-loss", "time")
 NUMERIC = range(1, 6)
+_ENOUGH_SPLITS = 20  # intervals of fewer splits are wide
 _FORMS = {"accuracy": (100, ".1f"), "difference": (100, "+.1f")}
 _FORMS |= {"balanced_accuracy": (100, ".1f"), "log_loss": (1, ".2f")}
 
@@ -134,6 +135,8 @@ def verdict(comparison: Comparison) -> str:
     evidence = f"paired 95 % interval {lead - reach:+.1f} to {lead + reach:+.1f}"
     if math.isnan(reach):
         evidence = "one split gives no interval"
+    if close and comparison.splits < _ENOUGH_SPLITS:
+        evidence += f"; --splits {_ENOUGH_SPLITS} may decide"
     ahead = f"{lead:.1f} points ahead of {rival} ({evidence})."
     counts = ", ".join(map(str, comparison.counts[:-1]))
     labels = f"{counts} and " * bool(counts) + plural(comparison.counts[-1], "label") + " per class"

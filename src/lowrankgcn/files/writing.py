@@ -14,6 +14,7 @@ import csv
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -44,6 +45,8 @@ from lowrankgcn.tables.texts import TextColumn
 
 _TEXT: tuple[Format, ...] = ("csv", "tsv", "jsonl", "json")
 _ROWS = 65_536  # written at a time
+_FORMULA = r"^[=+\-@\t\r]"
+_NUMBER = r"^[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"  # -5 is no formula
 _LONG_INTEGER = r"^\s*[+-]?[0-9]{16,}\s*$"  # floats have fewer digits
 
 
@@ -79,7 +82,11 @@ def output_format(path: str | os.PathLike[str]) -> Format | None:
 
 
 def write_file(
-    frame: pd.DataFrame, path: str | os.PathLike[str], like: TableFile | None = None
+    frame: pd.DataFrame,
+    path: str | os.PathLike[str],
+    like: TableFile | None = None,
+    *,
+    safe: bool = False,
 ) -> None:
     r"""Write a table atomically to a file, or to standard output.
 
@@ -93,6 +100,10 @@ def write_file(
     like : TableFile, optional
         The table that was read. CSV has its delimiter and its decimal mark; CSV columns of
         numbers and of unambiguous dates are written as such in the other formats.
+    safe : bool
+        Whether texts and names of columns that begin with =, +, -, @, a tab or a carriage return
+        get an apostrophe before them in CSV and TSV, because spreadsheets would read them as
+        formulas. Numbers stay as they are.
 
     Raises
     ------
@@ -122,12 +133,14 @@ def write_file(
     ...     file.read_text()
     'doors,price\n2,low\n4,\n'
     """
-    with open_table(path, like) as table:
+    with open_table(path, like, safe=safe) as table:
         table.write(table.prepare(frame))
 
 
 @contextmanager
-def open_table(path: str | os.PathLike[str], like: TableFile | None = None) -> Iterator[TableSink]:
+def open_table(
+    path: str | os.PathLike[str], like: TableFile | None = None, *, safe: bool = False
+) -> Iterator[TableSink]:
     """Open a table that is written block by block, and atomically to a file as a whole.
 
     Parameters and errors are those of :func:`write_file`. Rows for standard output appear as they
@@ -140,7 +153,7 @@ def open_table(path: str | os.PathLike[str], like: TableFile | None = None) -> I
     if os.fspath(path) == "-":
         sys.stdout.flush()
         # Bytes: the terminal may have another encoding and other newlines.
-        with TableSink(sys.stdout.buffer, format, like) as table:
+        with TableSink(sys.stdout.buffer, format, like, safe) as table:
             yield table
         sys.stdout.buffer.flush()
         return
@@ -148,7 +161,7 @@ def open_table(path: str | os.PathLike[str], like: TableFile | None = None) -> I
         replacing(path) as temporary,
         open(temporary, "wb") as file,
         open_packed(file, split_ending(path)[1]) as sink,
-        TableSink(sink, format, like) as table,
+        TableSink(sink, format, like, safe) as table,
     ):
         yield table
 
@@ -165,10 +178,15 @@ class TableSink(ExitStack):
     format : str
     like : TableFile or None
         The table that was read.
+    safe : bool
+        See :func:`write_file`.
     """
 
-    def __init__(self, sink: Any, format: Format, like: TableFile | None) -> None:
+    def __init__(
+        self, sink: Any, format: Format, like: TableFile | None, safe: bool = False
+    ) -> None:
         super().__init__()
+        self._safe = safe
         self._sink, self._format, self._like = sink, format, like
         self._writer: Any = None  # once the first block is written
         decimal = "." if like is None else like.decimal
@@ -183,6 +201,7 @@ class TableSink(ExitStack):
         if self._format in ("csv", "tsv", "excel"):
             frame = frame.assign(**{str(name): _as_json(frame[name]) for name in _vectors(frame)})
         if self._format in ("csv", "tsv"):
+            frame = _without_formulas(frame) if self._safe else frame
             header = b"" if self._writer else _header(frame, self._style)
             return header, _delimited(frame, self._style)
         table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
@@ -206,6 +225,26 @@ class TableSink(ExitStack):
                 new = pq.ParquetWriter if self._format == "parquet" else pa.ipc.new_file
                 self._writer = self.enter_context(new(self._sink, block.schema))
             self._writer.write_table(block)
+
+
+def _without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    """Put an apostrophe before texts that a spreadsheet reads as formulas."""
+    texts = {}
+    for name, column in frame.items():
+        cells = pa.array(column, from_pandas=True)
+        if pa.types.is_dictionary(cells.type):
+            cells = cells.dictionary_decode()
+        if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
+            formula = pc.match_substring_regex(cells, _FORMULA)
+            number = pc.match_substring_regex(cells, _NUMBER)
+            risky = pc.and_(formula, pc.invert(number)).fill_null(False)
+            if pc.any(risky).as_py():
+                parts = (pa.scalar(text, cells.type) for text in ("'", ""))
+                quoted = pc.binary_join_element_wise(next(parts), cells, next(parts))
+                cells = pc.if_else(risky, quoted, cells)
+                texts[name] = pd.array(cells, dtype=pd.ArrowDtype(cells.type))
+    names = [f"'{name}" if re.match(_FORMULA, str(name)) else name for name in frame.columns]
+    return frame.assign(**texts).set_axis(names, axis=1)
 
 
 def _vectors(frame: pd.DataFrame) -> list[Any]:

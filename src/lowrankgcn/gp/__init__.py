@@ -24,7 +24,7 @@ loss, which has a closed form. Those of the spectral blocks form a learned filte
 ==================== ===================================================================
 
 Amplitudes, temperatures and gates (``prior.json``) were learned by ``benchmarks/prior.py``.
-``process.UNSEEN_SHARE`` and the constants of few labels in ``recipe`` and ``shares`` were chosen by
+The constants of few labels in ``recipe`` and ``shares`` were chosen by
 ``benchmarks/few_labels.py``, and ``graph_prior.json`` by ``python -m benchmarks graphs``. All other
 constants are conventions without a benchmark, or limits of time and memory.
 """

@@ -33,9 +33,10 @@ from lowrankgcn.tables import FittedTable
 
 _CHUNK = 512  # rows that pass through all trees at a time
 _UNPACKED = 64  # rows whose sets of leaves are unpacked at a time
+_DENSE = 150_000  # leaves times classes up to which products of all leaves are faster than sums
 # Costs for a row in nanoseconds: a step down a tree, a look-up, and a word of it.
 _STEP, _LOOK_UP, _WORD = 4.0, 40.0, 1.0
-_MOST_BYTES = 2**24  # of all sets of leaves
+_MOST_BYTES = 2**25  # of all sets of leaves
 
 
 @saved
@@ -202,10 +203,15 @@ class LeafBlock(Block):
 
     def _indicators(self, leaves: NDArray[np.int32], values: Any = None) -> sp.csr_array:
         """Return the incidence of rows and leaves, shape (q, N)."""
-        q, n_trees = leaves.shape
-        data = np.ones(leaves.size, np.float32) if values is None else values.ravel()
-        pointers = np.arange(0, leaves.size + 1, n_trees)
-        return sp.csr_array((data, leaves.ravel(), pointers), shape=(q, len(self.column)))
+        return _incidence(leaves, len(self.column), values)
+
+
+def _incidence(leaves: NDArray[Any], count: int, values: Any = None) -> sp.csr_array:
+    """Return the incidence of rows and leaves (q, T) among `count`, with ones by default."""
+    q, n_trees = leaves.shape
+    data = np.ones(leaves.size, np.float32) if values is None else values.ravel()
+    pointers = np.arange(0, leaves.size + 1, n_trees)
+    return sp.csr_array((data, leaves.ravel(), pointers), shape=(q, count))
 
 
 @final
@@ -236,7 +242,7 @@ class LeafSums:
         leaf = block.children[:, 0] == nodes
         inner = np.flatnonzero(~leaf)
         words = -(-int(leaf.sum()) // 64)
-        used = len(np.unique(block.column[inner]))
+        used = len(np.unique(features.owners[block.column[inner]]))
         walk = len(block.roots) * block.depth * _STEP
         self._masked = used * (_LOOK_UP + _WORD * words) <= walk
         self._masked &= 8 * words * (len(inner) + used) <= _MOST_BYTES
@@ -305,7 +311,12 @@ class LeafSums:
         sums = np.empty((len(scores), self._values.shape[1]))
         for start, stop in chunks(len(scores), _UNPACKED):
             bits = np.unpackbits(left[start:stop].view(np.uint8), axis=1)
-            sums[start:stop] = bits.astype(np.float32) @ self._values
+            if self._values.size <= _DENSE:
+                sums[start:stop] = bits.astype(np.float32) @ self._values
+            else:  # one leaf of each tree is left
+                chosen: NDArray[Any] = np.flatnonzero(bits.view(np.bool_)).reshape(len(bits), -1)
+                chosen = chosen - np.arange(len(bits))[:, None] * bits.shape[1]
+                sums[start:stop] = _incidence(chosen, bits.shape[1]) @ self._values
         return sums
 
 

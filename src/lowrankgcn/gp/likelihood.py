@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from lowrankgcn.operators import FloatArray
 
@@ -146,6 +145,8 @@ def adapt(
     log a_b = μ_b + 1.5 z₀ + s z_b and log T = log T₀ + 0.5 z_T with standard normal z. O(m³ + B m²)
     for each of at most 30 steps.
     """
+    from scipy.optimize import minimize  # slow to load, and not used to predict
+
     n_blocks, m = len(kernels), len(classes)
     flat = kernels.reshape(n_blocks, m * m)
     mixing = np.c_[np.full(n_blocks, _TOGETHER), spread * np.eye(n_blocks)]

@@ -29,10 +29,6 @@ from lowrankgcn.operators import FloatArray
 
 ADAPTED_ROWS = 600  # labelled rows that the amplitudes are adapted to, O(m³) a step
 EXACT_ROWS, INDUCING_ROWS = 5000, 2000  # beyond the first, a random subset carries the solution
-# Share of out-of-bag trees in leave-one-out scores. On 24 tables, 1 makes leave-one-out accuracy
-# 2 points too low on average, and 0.632 (as in the bootstrap) 1.6 points too high
-# (benchmarks/few_labels.py).
-UNSEEN_SHARE = 0.75
 _CHUNK = 1024  # rows whose kernel is held at a time
 _RANGE = (-12.0, 8.0)  # of log-amplitudes
 
@@ -111,9 +107,7 @@ class GaussianProcess:
     ) -> FloatArray:
         """Return the covariances by which labelled rows are predicted without their labels.
 
-        Trees have seen the labels of their bags, so row i is a mixture of the kernel of all trees
-        and that of the trees without row i. The latter alone are pessimistic, and all trees are
-        optimistic.
+        Trees have seen the labels of their bags, so only those without row i count for row i.
 
         Parameters
         ----------
@@ -127,8 +121,8 @@ class GaussianProcess:
         fair = kernel.copy()
         for block, amplitude, rows in zip(self.blocks, self.amplitudes, labelled, strict=True):
             if isinstance(block, LeafBlock):
-                unseen = block.out_of_bag_kernel(rows, index) - block.kernel(rows, rows)
-                fair += UNSEEN_SHARE * amplitude * unseen
+                seen = block.kernel(rows, rows)
+                fair += amplitude * (block.out_of_bag_kernel(rows, index) - seen)
         return fair
 
 

@@ -34,7 +34,7 @@ from lowrankgcn.gp.graph_filters import PROPAGATIONS
 from lowrankgcn.gp.leaves import LeafBlock
 from lowrankgcn.gp.likelihood import CONSTANT
 from lowrankgcn.gp.propagated_block import PropagatedBlock
-from lowrankgcn.gp.shares import drawn_by_class
+from lowrankgcn.gp.shares import evenness
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.filters import RegularizedInverse
 
@@ -83,6 +83,7 @@ _TREES = 200
 # With one label per class: what is added to the log-temperature, and to the log-amplitude of the
 # graph of neighbours if all of its energy lies in the first eigenvectors, at most.
 _TEMPERATURE, _GRAPH, _MOST = 0.2, 8.0, 4.0
+_SAMPLE = 0.1  # is subtracted from the log-temperature if labels are a sample of the rows
 
 
 def row_blocks(
@@ -301,9 +302,10 @@ class FewLabels:
     def of(counts: NDArray[np.intp]) -> FewLabels:
         """Return the changes for these numbers of labels of the classes."""
         per_class = float(counts.sum()) / len(counts)
-        constant = per_class**1.5 if drawn_by_class(counts) else 0.01 * per_class**3
-        few = 1.0 / per_class
-        return FewLabels(few, min(CONSTANT, constant), _TEMPERATURE * few**2, 1.0 - few**2)
+        even, few = evenness(counts), 1.0 / per_class
+        constant = (per_class**1.5) ** even * (0.01 * per_class**3) ** (1.0 - even)
+        temperature = _TEMPERATURE * few**2 - _SAMPLE * (1.0 - even)
+        return FewLabels(few, min(CONSTANT, constant), temperature, 1.0 - few**2)
 
     def boost(self, block: Block, n_classes: int, trust: float) -> float:
         """Return what is added to the log-amplitude: zero except for the graph of neighbours.

@@ -52,10 +52,11 @@ GRAPHS = ("neighbours", "gaussian", "hypergraph")
 _NEIGHBOURS = 10
 _SPECTRAL_NODES = 20_000  # of a graph with features; larger ones have propagated features only
 _LEAST_SCALE = 0.1  # of the distances to the tenth neighbour; keeps groups of duplicates connected
-_GAUSSIAN_ROWS = 1000  # nodes of the Gaussian graph; other rows follow by the Nyström formula
+_GAUSSIAN_ROWS = 300  # nodes of the Gaussian graph; other rows follow by the Nyström formula
 _GAUSSIAN_RANK, _HYPERGRAPH_RANK = 6, 60
-# Of more features than this, neighbours are searched in the directions of largest variance.
-_WIDE, _DIRECTIONS, _SVD_ROWS = 128, 64, 5000
+# With more features, neighbours are searched in this many directions of largest variance, unless
+# there are few entries.
+_DIRECTIONS, _FEW_ENTRIES, _SVD_ROWS = 64, 2**17, 5000
 _NEAR_SHARE = 0.02  # share of the rows within a typical row's bandwidth, at least five
 
 
@@ -239,7 +240,8 @@ class FittedViews:
             assert features is not None
             parts = features.cells(table)
             views = features.expanded(parts) | {"codes": parts["codes"]}
-            if "neighbours" in graphs and len(features.owners) > _WIDE:
+            n, d = views["standard"].shape
+            if "neighbours" in graphs and d > _DIRECTIONS and n * d > _FEW_ENTRIES:
                 report_progress("directions of largest variance")
                 rows = _source("neighbours", views, features, None)
                 directions = _directions(rows, random_state)

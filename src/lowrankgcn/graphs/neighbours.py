@@ -30,7 +30,9 @@ NeighbourWeights = Literal["self-tuning", "binary"]
 WEIGHTS: tuple[str, ...] = ("self-tuning", "binary")
 
 _EXACT = 2000  # points up to which those near new rows are found exactly
-_LEAST_SCALE = 1e-4  # median distance to the last neighbour, relative to the spread of the points
+_LEAST_SCALE = 2e-3  # median distance to the last neighbour, relative to the spread of the points
+_LEAST_HALF = 1e-4  # of scales in half precision, whose numbers are multiples of 6e-8
+_MANY = 16  # coordinates from which half precision is enough: their errors average out
 _FARTHEST = 1e150  # clipped here, scaled coordinates have finite squares
 LARGEST_SEED = 2**31 - 1
 
@@ -44,8 +46,8 @@ class NearestNeighbours:
     Attributes
     ----------
     points : (n, d) array
-        The points times 2^-exponent (exact; weights depend on ratios of distances only); in single
-        precision for an approximate search.
+        The points times 2^-exponent (exact; weights depend on ratios of distances only); in half
+        or single precision for an approximate search.
     exponent : int
         Exponent of the smallest power of two above all coordinates.
     count : int
@@ -99,19 +101,23 @@ class NearestNeighbours:
         return near, near._matrix(neighbours, values)
 
     def compact(self) -> NearestNeighbours:
-        """Return the same points in single precision, of which most neighbours are found.
+        """Return the same points in less precision, of which most neighbours are found.
 
         Few points, and those whose neighbours are too near for single precision, stay as they are.
         """
-        spread = float(np.sqrt(self.points.var(axis=0).sum()))
-        if len(self.points) <= _EXACT or np.median(self.scales) < _LEAST_SCALE * spread:
+        offsets = self.points - np.median(self.points, axis=0)
+        spread = np.sqrt(np.median(np.einsum("ij,ij->i", offsets, offsets)))
+        scale = np.median(self.scales)
+        if len(self.points) <= _EXACT or scale < _LEAST_SCALE * spread:
             return self
-        return replace(self, points=self.points.astype(np.float32), probes=0)
+        half = self.points.shape[1] >= _MANY and scale > _LEAST_HALF
+        dtype: Any = np.float16 if half else np.float32
+        return replace(self, points=self.points.astype(dtype), probes=0)
 
     @property
     def approximate(self) -> bool:
         """Whether most of the neighbours of new points are found, not all."""
-        return self.points.dtype == np.float32
+        return self.points.dtype != np.float64
 
     def near(self, points: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any]]:
         """Return the neighbours of new points and their weights, (q, count) each."""

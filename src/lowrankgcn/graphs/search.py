@@ -226,6 +226,7 @@ class ListSearch:
             index: Any = faiss.IndexFlatL2(kept.shape[1])
             self._index: Any = faiss.IndexIVFFlat(index, kept.shape[1], lists)
             self._index.cp.seed, self._index.cp.niter = seed, _ROUNDS
+            self._index.cp.min_points_per_centroid = 1  # FAISS warns on its own otherwise
             self._index.train(relative[np.sort(chosen)])
             self._index.add(relative)
         self._index.nprobe = _NEW_PROBES

@@ -185,9 +185,9 @@ class Classification:
         """
         if self.evidence is None:
             return []
-        doubtful = self.evidence.doubtful[:_MOST_SUSPECTS]
-        places = [place for place, _ in doubtful]
-        choices = [(int(self.evidence.codes[place]), other) for place, other in doubtful]
+        suspects = self.evidence.suspects[:_MOST_SUSPECTS]
+        places = [place for place, _ in suspects]
+        choices = [(int(self.evidence.codes[place]), other) for place, other in suspects]
         rows = np.flatnonzero(self.labelled)[places]
         return self._table_rows(rows, choices, self.evidence.distributions[places])
 

@@ -4,15 +4,17 @@
 classified anew after each label.
 
 ================ ===============================================================================
-``journal``      labels on disk, one JSON line for each change
+``answer``       what follows from labels
 ``engine``       predictions: an immediate update, then the same answer as a fresh fit
+``later``        the engine, prepared while the server answers
 ``layout``       positions of the rows on the map
-``session``      labels, undo, the state that the page shows
+``state``        labels, marks and predictions at one moment
+``stopping``     the accuracy as labels grow, and what more labels would add
+``session``      changes with undo, their journal, threads that compute predictions
 ``pictures``     pictures in files, in bytes and as pixels in columns
 ``showing``      how columns are shown: title, text, link, picture, date, number, category
 ``wording``      reasons in words
 ``view``         what the page shows: cells, search and order of rows, reasons
-``export``       files beside the table: labels, classified table, report, model
 ``server``       HTTP interface, access control, events
 ================ ===============================================================================
 """

@@ -32,6 +32,8 @@ class Answer:
         Estimate from rows that were drawn at random; None with too few labels.
     classifier : SpectralGPClassifier or None
         The last fitted one; None before the first.
+    suspects : tuple of (row, label, class, probability)
+        Labelled rows for which another class is predicted without their label, clearest first.
     """
 
     labels: NDArray[Any]
@@ -40,6 +42,7 @@ class Answer:
     suggestions: tuple[int, ...] = ()
     accuracy: dict[str, float] | None = None
     classifier: SpectralGPClassifier | None = None
+    suspects: tuple[tuple[int, str, str, float], ...] = ()
 
     def coded(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the labelled rows and their classes."""

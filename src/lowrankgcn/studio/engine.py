@@ -25,7 +25,7 @@ from scipy.linalg import cho_factor, cho_solve
 from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn.estimators.class_labels import read_labels
 from lowrankgcn.estimators.evidence import share_interval
-from lowrankgcn.estimators.explanation import Contribution
+from lowrankgcn.estimators.explanation import Contribution, ExplainedRow
 from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.estimators.gp_fitting import prepare_rows
 from lowrankgcn.estimators.parameters import GPParameters, checked
@@ -43,7 +43,7 @@ from lowrankgcn.tables import Table
 
 # Conventions: what the page has space for, and what can be updated while a user waits.
 _SUGGESTED = 10
-_MOST_LABELS = 1500  # of an immediate update
+_MOST_LABELS = 1000  # of an immediate update
 _NEIGHBOURS = 5
 _FEWEST_AUDITED = 8  # random rows of an estimate of the accuracy
 _FEWEST_OF_A_CLASS = 2  # the only label of a class is always wrong when it is left out
@@ -77,15 +77,26 @@ class Engine:
             self._parts.append((sample.rest, outside))
         # An explanation takes a quarter of a second; a page asks again after every update.
         self._explains = not self.prepared.fitted_only and isinstance(features, Table)
-        self._explained = lru_cache(8)(lambda fitted, row: fitted.explain(features.take([row]))[0])
+        self._explained = lru_cache(8)(lambda fitted, row: self._explain(fitted, features, row))
         # A sample that includes the labelled rows, as that of the commands does, needs a whole fit.
         self._fitted = lru_cache(1)(
             lambda answer: SpectralGPClassifier(**parameters).fit(features, answer.labels)
         )
+        self._last: tuple[NDArray[Any], SpectralGPClassifier] | None = None
         nobody = np.zeros(0, np.intp)
         self._unfitted = unfitted_process(self.prepared.views, nobody, self.prepared.seed)
 
-    def settle(self, labels: NDArray[Any], audited: Collection[int] = ()) -> Answer:
+    def _explain(self, fitted: SpectralGPClassifier, features: Table, row: int) -> ExplainedRow:
+        """Explain a row by columns; nodes of a given graph with their edges."""
+        nodes = self.prepared.views.maps.nodes is not None
+        explained: ExplainedRow = fitted.explain(
+            [row] if nodes else features.take([row]), by="columns" if nodes else "auto"
+        )[0]
+        return explained
+
+    def settle(
+        self, labels: NDArray[Any], audited: Collection[int] = (), skipped: Collection[int] = ()
+    ) -> Answer:
         """Return the answer that a fit to these labels gives.
 
         Parameters
@@ -94,30 +105,46 @@ class Engine:
         audited : collection of int
             Rows that were drawn at random. Suggested rows are harder than others, so the accuracy
             is estimated from these alone.
+        skipped : collection of int
+            Rows that are not suggested.
         """
         known = labels != None  # noqa: E711
-        sample, free = self.prepared.sample.index, ~known[self.prepared.sample.index]
-        count = min(_SUGGESTED, int(free.sum()))
+        free = ~known
+        free[list(skipped)] = False
+        sample = self.prepared.sample.index
+        count = min(_SUGGESTED, int(free[sample].sum()))
         if len(set(labels[known])) < 2:
-            candidates, labelled = np.flatnonzero(free), np.flatnonzero(~free)
+            candidates, labelled = np.flatnonzero(free[sample]), np.flatnonzero(known[sample])
             views, seed = self.prepared.views, self.prepared.seed
             if not count:
                 return Answer(labels)
             first = first_of_views(views, count, candidates, labelled, seed)
             return Answer(labels, suggestions=tuple(sample[first].tolist()))
         with single_threaded_blas_if_small(self._n):
-            fitted = copy.copy(self._classifier)._fit_labels(self.prepared, read_labels(labels))
+            fitted = self._fit(labels)
+            suggested = fitted.suggest(count, among=free).tolist() if count else ()
         return Answer(
             labels,
             tuple(fitted.classes_.tolist()),
             fitted.label_distributions_,
-            tuple(fitted.suggest(count).tolist()) if count else (),
+            tuple(suggested),
             _audited_accuracy(fitted, audited),
             fitted,
+            _suspects(fitted),
         )
 
+    def _fit(self, labels: NDArray[Any]) -> SpectralGPClassifier:
+        """Fit to labels; the last fit is kept, because a skipped row does not change it."""
+        if self._last is None or not np.array_equal(self._last[0], labels):
+            fitted = copy.copy(self._classifier)._fit_labels(self.prepared, read_labels(labels))
+            self._last = labels.copy(), fitted
+        return self._last[1]
+
     def update(self, base: Answer, labels: NDArray[Any]) -> Answer | None:
-        """Return an immediate answer, starting from an earlier one; None for too many labels."""
+        """Return an immediate answer, starting from an earlier one; None for too many changes.
+
+        With many labels, the system has the changed ones and those that are most like them.
+        """
         new = list(dict.fromkeys(labels[labels != None]))  # noqa: E711
         if len(new) < 2:
             return Answer(labels, suggestions=base.suggestions, classifier=base.classifier)
@@ -128,10 +155,17 @@ class Engine:
             before = replace(before, labels=np.full(self._n, None), distributions=None)
         (old_rows, old_codes), (rows, codes) = before.coded(), now.coded()
         index = np.union1d(old_rows, rows)
-        if len(index) > _MOST_LABELS:
-            return None
+        counts = np.bincount(codes, minlength=len(classes))
         with single_threaded_blas_if_small(self._n):
-            process = self._row_process(before, index, np.bincount(codes, minlength=len(classes)))
+            if len(index) > _MOST_LABELS:
+                changed = index[before.labels[index] != labels[index]]
+                if 2 * len(changed) > _MOST_LABELS:
+                    return None
+                index = self._most_alike(self._row_process(before, index, counts), index, changed)
+                old_kept, kept = np.isin(old_rows, index), np.isin(rows, index)
+                old_rows, old_codes = old_rows[old_kept], old_codes[old_kept]
+                rows, codes = rows[kept], codes[kept]
+            process = self._row_process(before, index, counts)
             G = process.kernel(process.labelled, process.labelled) + np.eye(len(index))
             change = np.zeros((len(index), len(classes)))
             for sign, known, known_codes in ((1.0, rows, codes), (-1.0, old_rows, old_codes)):
@@ -141,6 +175,17 @@ class Engine:
                     change[at] += sign * cho_solve(factor, targets(known_codes, len(classes)))
             shares = self._multiplied(before, replace(process, alpha=change))
         return replace(now, distributions=shares)
+
+    def _most_alike(
+        self, process: GaussianProcess, index: NDArray[np.intp], changed: NDArray[np.intp]
+    ) -> NDArray[np.intp]:
+        """Return changed labelled rows and the others that are most correlated with them."""
+        views = self._views_at(changed)
+        shared = np.abs(process.kernel(process.represent(views), process.labelled)).max(axis=0)
+        shared /= np.sqrt(process.variances(process.labelled))
+        shared[np.isin(index, changed)] = np.inf
+        some: NDArray[np.intp] = index[np.argsort(-shared, kind="stable")[:_MOST_LABELS]]
+        return np.sort(some)
 
     def _row_process(
         self, base: Answer, index: NDArray[np.intp], counts: NDArray[np.intp]
@@ -236,3 +281,19 @@ def _audited_accuracy(
     value = float((every.predicted == every.codes)[kept].mean())
     low, high = share_interval(value, int(kept.sum()))
     return {"value": value, "low": low, "high": high}
+
+
+def _suspects(fitted: SpectralGPClassifier) -> tuple[tuple[int, str, str, float], ...]:
+    """Return labelled rows for which another class is predicted without their label."""
+    every, rows = fitted.evidence_, fitted._model.labelled
+    if not every.is_known:
+        return ()
+    counts, other = every.class_counts[every.codes], every.predicted
+    doubt = np.where(counts < _FEWEST_OF_A_CLASS, 0.0, every.distributions.max(axis=1))
+    doubt[other == every.codes] = 0.0
+    names = fitted.classes_.tolist()
+    return tuple(
+        (int(rows[k]), names[every.codes[k]], names[other[k]], float(doubt[k]))
+        for k in np.argsort(-doubt, kind="stable")
+        if doubt[k] > 0
+    )

@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
+from sklearn.utils.extmath import randomized_svd
 
 from lowrankgcn.estimators.gp_fitting import PreparedRows
 from lowrankgcn.gp.views import FittedViews
@@ -40,7 +41,7 @@ _MARGIN = 1.1
 
 def map_positions(features: Table, prepared: PreparedRows) -> NDArray[np.float32]:
     """Return positions in [-1, 1], shape (n, 2), or (n, 3) for points in three dimensions."""
-    if has_own_positions(features):
+    if "given" not in prepared.views.graphs and has_own_positions(features):
         fitted = prepared.views.maps.features
         return _framed(features.as_matrix(), fitted is not None and fitted.common_unit is not None)
     positions = _framed(neighbour_layout(prepared.views, random_state=prepared.seed), True)
@@ -66,11 +67,15 @@ def neighbour_layout(fitted: FittedViews, *, random_state: int) -> NDArray[np.fl
     each other with 1/((0.05 + s)(1 + s)). O(n) for each of 50 or 100 steps.
     """
     generator = np.random.default_rng(random_state)
-    graph: Any = fitted.graphs.get("neighbours") or fitted.graphs.get("given")
-    if graph is None:
+    nodes, graph = fitted.maps.nodes, fitted.graphs.get("neighbours") or fitted.graphs.get("given")
+    if isinstance(graph, AdjacencyGraph):
+        weights = sp.csr_array(graph.adjacency)
+    elif nodes is not None:
+        weights = nodes.near  # hyperedges may have many members
+    else:
         rows = fitted.views[_map_view(fitted)]
-        graph = AdjacencyGraph.knn(rows, min(_NEIGHBOURS, len(rows) - 1))
-    weights = sp.csr_array(graph.adjacency)
+        near = AdjacencyGraph.knn(rows, min(_NEIGHBOURS, len(rows) - 1))
+        weights = sp.csr_array(near.adjacency)
     sums = np.maximum(np.asarray(weights.sum(axis=1)).ravel(), 1e-300)
     weights = sp.diags_array(_ATTRACTION / sums) @ weights
     weights = sp.csr_array((weights + weights.T) / 2)
@@ -101,10 +106,17 @@ def _start(fitted: FittedViews, generator: np.random.Generator) -> NDArray[np.fl
     """Return the first two principal components of the features, in units of their spread.
 
     Without features, they are those of the first eigenvectors, because later ones of a sparse graph
-    are often large at few nodes.
+    are often large at few nodes. Wide features are reduced to their first singular vectors.
     """
-    views = fitted.views
-    rows = views["standard"] if "standard" in views else views["given"][:, :_FIRST]
+    views, nodes = fitted.views, fitted.maps.nodes
+    if "standard" in views:
+        rows = views["standard"]
+    elif nodes is not None:
+        count = min(_FIRST, *nodes.features.shape)
+        U, values, _ = randomized_svd(nodes.features, count, random_state=0)
+        rows = U * values
+    else:
+        rows = views["given"][:, :_FIRST]
     rows = rows - rows.mean(axis=0)
     _, vectors = np.linalg.eigh(rows.T @ rows)
     start = np.zeros((len(rows), 2), np.float32)

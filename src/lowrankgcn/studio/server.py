@@ -10,8 +10,10 @@ import re
 import secrets
 import socket
 import threading
+from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +51,7 @@ class Guard:
 
     def __init__(self, app: Any, token: str, port: int) -> None:
         self.app, self._token, self._cookie = app, token, f"studio_{port}"
+        self._root = root(token)
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -59,8 +62,10 @@ class Guard:
         problem = self._problem(request)
         answer = self.app if problem is None else Response(problem, 403, media_type="text/plain")
         more = dict(_HEADERS)
-        if problem is None and request.url.path == "/":
-            more["set-cookie"] = f"{self._cookie}={self._token}; HttpOnly; SameSite=Strict; Path=/"
+        if problem is None and request.url.path == self._root:
+            # Cookies do not belong to ports: another server on this machine could get one for "/".
+            flags = f"HttpOnly; SameSite=Strict; Path={self._root}"
+            more["set-cookie"] = f"{self._cookie}={self._token}; {flags}"
 
         async def send_guarded(message: Any) -> None:
             if message["type"] == "http.response.start":
@@ -75,7 +80,7 @@ class Guard:
         if host not in self._hosts or origin not in (None, f"http://{host}"):
             return "refused: another host or origin"
         tokens = [request.cookies.get(self._cookie, ""), headers.get("x-token", "")]
-        tokens += [request.query_params.get("token", "")] if path == "/" else []
+        tokens += [request.query_params.get("token", "")] if path == self._root else []
         expected = self._token.encode()
         if not any(secrets.compare_digest(token.encode(), expected) for token in tokens):
             return "refused: open the address that the command printed"
@@ -99,12 +104,28 @@ def make_app(view: View, token: str, port: int) -> Guard:
     def rows(query: dict[str, str]) -> Any:
         sort, search = query.get("sort", "row"), query.get("search", "")
         count, offset = _number(query, "count", 100, 200), _number(query, "offset", 0, 2**31)
-        return view.rows(sort, query.get("descending") == "1", offset, count, search)
+        descending = query.get("descending") == "1"
+        return view.rows(sort, descending, offset, count, search, query.get("show", ""))
 
     def label(body: dict[str, Any]) -> Any:
-        if not isinstance(body.get("rows"), list) or "class" not in body:
+        if "class" not in body:
             raise ValueError('expected {"rows": [...], "class": name or null}')
-        return {"version": session.label(body["rows"], body["class"])}
+        return {"version": session.label(body.get("rows", ()), body["class"], body.get("by"))}
+
+    def changing(change: Callable[..., int], *names: str) -> Callable[[dict[str, Any]], Any]:
+        """Return a function that calls a method with the named values of a body."""
+        return lambda body: {"version": change(*map(body.get, names), by=body.get("by"))}
+
+    def accept(body: dict[str, Any]) -> Any:
+        version, count = session.accept(body.get("above", 0.0), body.get("by"))
+        return {"version": version, "rows": count}
+
+    def sure(query: dict[str, str]) -> Any:
+        return {"rows": len(session.state.sure(_number(query, "percent", 99, 100) / 100))}
+
+    def history(query: dict[str, str]) -> Any:
+        count, offset = _number(query, "count", 100, 1000), _number(query, "offset", 0, 2**31)
+        return session.history(offset, count)
 
     interface: list[tuple[str, str, Callable[[Any], Any]]] = [
         ("GET", "table", lambda query: view.description),
@@ -113,10 +134,17 @@ def make_app(view: View, token: str, port: int) -> Guard:
         ("GET", "rows", rows),
         ("GET", "row/{row:int}", lambda query: view.row(query["row"])),
         ("GET", "reasons/{row:int}", lambda query: view.reasons(query["row"])),
-        ("GET", "search", lambda query: view.search(query.get("text", ""))),
+        ("GET", "search", lambda q: view.search(q.get("text", ""), q.get("show", ""))),
+        ("GET", "sure", sure),
+        ("GET", "history", history),
         ("POST", "label", label),
-        ("POST", "undo", lambda body: {"version": session.undo()}),
-        ("POST", "redo", lambda body: {"version": session.redo()}),
+        ("POST", "skip", changing(session.skip, "rows", "skipped")),
+        ("POST", "note", changing(session.annotate, "row", "text")),
+        ("POST", "confirm", changing(session.confirm, "rows")),
+        ("POST", "accept", accept),
+        ("POST", "classes", changing(session.revise, "order", "renamed")),
+        ("POST", "undo", changing(session.undo)),
+        ("POST", "redo", changing(session.redo)),
         ("POST", "write", lambda body: {"path": str(view.write(str(body.get("what"))))}),
     ]
 
@@ -132,15 +160,21 @@ def make_app(view: View, token: str, port: int) -> Guard:
     async def events(request: Request) -> Response:
         return StreamingResponse(_events(session, request.app), media_type="text/event-stream")
 
+    def written(request: Request) -> Response:
+        path = view.written(request.path_params["what"])
+        return FileResponse(path, media_type="application/octet-stream", filename=path.name)
+
     routes = [
         Route("/", lambda request: FileResponse(STATIC / "index.html")),
         Route("/api/events", events),
+        Route("/api/file/{what}", written),
         Route("/api/positions", positions),
         Route("/api/picture/{row:int}/{column:int}", picture),
         Mount("/static", StaticFiles(directory=STATIC)),
         *(_route(*entry) for entry in interface),
     ]
-    app = Starlette(routes=routes, exception_handlers={ValueError: _refuse, OSError: _refuse})
+    below = [Mount(root(token).rstrip("/"), routes=routes)]
+    app = Starlette(routes=below, exception_handlers={ValueError: _refuse, OSError: _refuse})
     return Guard(app, token, port)
 
 
@@ -200,6 +234,21 @@ def new_token() -> str:
     if token and not re.fullmatch(r"[A-Za-z0-9_-]{16,}", token):
         raise invalid(_TOKEN, "at least 16 letters, digits, - or _", f"{len(token)} characters")
     return token or secrets.token_urlsafe(24)
+
+
+def root(token: str) -> str:
+    """Return the path of all addresses: nobody can guess it, and it does not give the token away.
+
+    >>> root("abcdefghijklmnop")
+    '/elhi-zty/'
+    """
+    digest = blake2b(token.encode(), digest_size=6, person=b"studio").digest()
+    return f"/{urlsafe_b64encode(digest).decode()}/"
+
+
+def address(token: str, port: int) -> str:
+    """Return the address that opens the page; the token is in the first request only."""
+    return f"http://127.0.0.1:{port}{root(token)}?token={token}"
 
 
 def listen(port: int) -> socket.socket:

@@ -3,211 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lowrankgcn._validation import invalid
-from lowrankgcn.studio.answer import Answer
-from lowrankgcn.studio.journal import Change, Journal, Step
+from lowrankgcn.files.journal import Change, Journal, Mark, Step, What
+from lowrankgcn.studio.state import State
 
 if TYPE_CHECKING:
     from lowrankgcn.studio.engine import Engine
 
-NO_CLASS = 65535
 _MOST_CLASSES = 1000
 _LONGEST_NAME = 1000
-_SUGGESTED = 10
-_AUDIT_EVERY = 4  # one of so many suggestions is a random row, from which accuracy is estimated
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class State:
-    """Labels and predictions at one moment; methods return the next state.
-
-    A change of labels is first followed by an immediate answer (:meth:`updated`), then by that of a
-    fit (:meth:`settled`). Both belong to the version of the labels that they were computed from.
-
-    Attributes
-    ----------
-    labels : (n,) int array
-        Positions in `classes`, −1 without a label.
-    classes : tuple of str
-        In the order of their first label.
-    answer : Answer
-        The predictions shown.
-    base : Answer
-        The last fitted answer, from which immediate answers start.
-    version : int
-        Grows with every change of labels or predictions.
-    label_version, update_version, fit_version, answer_version : int
-        Versions of the labels: the newest, those of the last immediate answer, of `base`, and of
-        `answer`.
-    message : str or None
-        Why the last answer could not be computed.
-    undo, redo : bool
-        Whether there is something to undo or redo.
-    order : (n,) int array
-        All rows in random order. The first ones without a label are suggested now and then.
-    audited : frozenset of int
-        Rows that were labelled because of that order.
-    pause : int
-        Steps since the last audited one.
-    """
-
-    labels: NDArray[np.int32]
-    classes: tuple[str, ...]
-    answer: Answer
-    base: Answer
-    version: int = 1
-    label_version: int = 1
-    update_version: int = 0
-    fit_version: int = 0
-    answer_version: int = 0
-    message: str | None = None
-    undo: bool = False
-    redo: bool = False
-    order: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))
-    audited: frozenset[int] = frozenset()
-    pause: int = 0
-
-    @classmethod
-    def first(cls, names: Sequence[str | None], classes: Iterable[str]) -> State:
-        """Return the state before the first answer, with these labels of the rows."""
-        classes = tuple(classes)
-        codes: dict[str | None, int] = {name: code for code, name in enumerate(classes)}
-        labels = np.array([codes.get(name, -1) for name in names], np.int32)
-        unanswered = Answer(np.full(len(labels), None))
-        order = np.random.default_rng(0).permutation(len(labels))
-        return cls(labels, classes, unanswered, unanswered, order=order)
-
-    def labelled(self, changes: Iterable[Change]) -> State:
-        """Change labels."""
-        labels, classes = self.labels.copy(), list(self.classes)
-        for row, name in changes:
-            if name is not None and name not in classes:
-                classes.append(name)
-            labels[row] = -1 if name is None else classes.index(name)
-        version = self.version + 1
-        state = replace(self, version=version, label_version=version)
-        return replace(state, labels=labels, classes=tuple(classes))
-
-    def updated(self, label_version: int, answer: Answer | None, message: str | None) -> State:
-        """Show an immediate answer; there is none after a failure or to too many labels."""
-        state = replace(self, update_version=label_version, message=message)
-        return state if answer is None else state._showing(answer, label_version)
-
-    def settled(self, label_version: int, answer: Answer | None, message: str | None) -> State:
-        """Show the answer of a fit; if labels have changed meanwhile, update from this base."""
-        base = answer or self.base
-        state = replace(self, fit_version=label_version, base=base, message=message)
-        if label_version < self.label_version:
-            return replace(state, update_version=min(self.update_version, label_version))
-        if answer is None:
-            return state._showing(self.answer, self.answer_version)
-        return state._showing(answer, label_version)
-
-    def _showing(self, answer: Answer, version: int) -> State:
-        return replace(self, answer=answer, answer_version=version, version=self.version + 1)
-
-    def needs_update(self) -> bool:
-        """Return whether there is no immediate answer to the newest labels."""
-        return self.update_version < self.label_version
-
-    def needs_fit(self) -> bool:
-        """Return whether the newest labels are to be fitted; their immediate answer comes first."""
-        return self.refreshing and not self.needs_update()
-
-    @property
-    def refreshing(self) -> bool:
-        """Whether a better answer is being computed."""
-        return self.fit_version < self.label_version
-
-    def name(self, code: int) -> str | None:
-        """Return the name of a class, None for −1."""
-        return None if code < 0 else self.classes[code]
-
-    def names(self) -> NDArray[Any]:
-        """Return the label of every row, None without one, shape (n,)."""
-        return np.array([*self.classes, None], dtype=object)[self.labels]
-
-    def shares(self, row: int) -> list[tuple[str, float]]:
-        """Return classes and their probabilities, the largest first."""
-        if self.answer.distributions is None:
-            return []
-        pairs = zip(self.answer.classes, self.answer.distributions[row].tolist(), strict=True)
-        return sorted(pairs, key=lambda pair: -pair[1])
-
-    @cached_property
-    def predicted(self) -> NDArray[np.int32]:
-        """Class of every row, its label if it has one, −1 for none, shape (n,)."""
-        shares = self.answer.distributions
-        if shares is None:
-            return self.labels
-        places = np.array([self.classes.index(name) for name in self.answer.classes], np.int32)
-        probable = np.where(np.ptp(shares, axis=1) > 0, places[shares.argmax(axis=1)], -1)
-        return np.where(self.labels >= 0, self.labels, probable).astype(np.int32)
-
-    @cached_property
-    def certainty(self) -> NDArray[np.float64]:
-        """Probability of the class of every row: one for labels, zero for none, shape (n,)."""
-        shares = self.answer.distributions
-        top = 0.0 if shares is None else shares.max(axis=1)
-        return np.where(self.labels >= 0, 1.0, np.where(self.predicted >= 0, top, 0.0))
-
-    @cached_property
-    def audits(self) -> list[int]:
-        """The next rows to label that are drawn at random from those without a label."""
-        known = int((self.labels >= 0).sum())
-        some = self.order[: known + _SUGGESTED]
-        return list(some[self.labels[some] < 0][: _SUGGESTED // _AUDIT_EVERY + 1].tolist())
-
-    def suggestions(self) -> list[int]:
-        """Return the rows to label next; every fourth one is drawn at random."""
-        rows = [
-            row
-            for row in self.answer.suggestions
-            if self.labels[row] < 0 and row not in self.audits
-        ]
-        first = max(0, _AUDIT_EVERY - 1 - self.pause)
-        for k, row in enumerate(self.audits):
-            rows.insert(first + k * _AUDIT_EVERY, row)
-        return rows[:_SUGGESTED]
-
-    def describe(self) -> dict[str, Any]:
-        """Return the state without its rows."""
-        known, size = self.labels >= 0, len(self.classes)
-        counts = zip(
-            self.classes,
-            np.bincount(self.labels[known], minlength=size).tolist(),
-            np.bincount(self.predicted[~known] + 1, minlength=size + 1)[1:].tolist(),
-            strict=True,
-        )
-        fields = ("version", "undo", "redo", "refreshing", "message")
-        return {
-            **{name: getattr(self, name) for name in fields},
-            "fitted": self.answer_version,
-            "classes": [{"name": c, "labelled": m, "predicted": n} for c, m, n in counts],
-            "labelled": int(known.sum()),
-            "accuracy": self.answer.accuracy,
-            "audited": int(known[list(self.audited)].sum()),
-            "suggestions": self.suggestions(),
-            "random": self.audits,
-        }
-
-    def packed(self) -> bytes:
-        """Return version, codes, certainties and flags of all rows as bytes."""
-        codes = np.where(self.predicted < 0, NO_CLASS, self.predicted)
-        head = np.array([self.version, len(codes)], "<u4")
-        certainty = np.rint(255 * self.certainty).astype(np.uint8)
-        flags = (self.labels >= 0).astype(np.uint8)
-        parts = head, codes.astype("<u2"), certainty, flags
-        return b"".join(part.tobytes() for part in parts)
+_LONGEST_NOTE = 10_000
+_REPLACED: tuple[What, ...] = ("skipped", "accepted")  # marks that a label takes back
+_LEAST_SURE = 0.5  # accepted predictions are at least this probable
 
 
 @final
@@ -221,6 +33,14 @@ class Session:
     journal : Journal
         Its labels replace those of the table.
     engine : Engine
+    classes : sequence of str
+        Classes that are there from the beginning, in their order.
+    annotator : str, optional
+        Who labels, unless a change names somebody else.
+    blind : bool
+        Whether predictions of rows without a label are hidden.
+    disputed : mapping from row to a mapping from person to class
+        Labels of several people that differ.
 
     Attributes
     ----------
@@ -228,31 +48,46 @@ class Session:
         Replaced as a whole after every change.
     """
 
-    def __init__(self, labels: Sequence[str | None], journal: Journal, engine: Engine) -> None:
-        self._journal = journal
+    def __init__(
+        self,
+        labels: Sequence[str | None],
+        journal: Journal,
+        engine: Engine,
+        *,
+        classes: Sequence[str] = (),
+        annotator: str | None = None,
+        blind: bool = False,
+        disputed: Mapping[int, Mapping[str, str]] | None = None,
+    ) -> None:
+        self.journal, self._annotator = journal, annotator
         self._changed = threading.Condition()
         self._undo: list[Step] = []  # the way back of each step
         self._redo: list[Step] = []
-        names, classes = list(labels), sorted({name for name in labels if name is not None})
-        audited = set[int]()
+        self._history: list[Step] = []
+        self._all_disputed = dict(disputed or {})
+        known = sorted({name for name in labels if name is not None})
+        state = State.first(labels, dict.fromkeys([*classes, *known]))
+        state = replace(state, blind=blind, disputed=self._all_disputed)
         for step in journal.read():
-            audited |= {row for row, _ in step.changes if step.audited}
-            self._remember(step, [(row, names[row]) for row, _ in step.changes])
-            for row, name in step.changes:
-                names[row] = name
-                classes += [] if name is None else [name]
+            self._remember(step, _back(state, step))
+            state = self._after(state, step)
+        missing = [name for name in classes if name not in state.classes]
+        state = replace(state, classes=(*state.classes, *missing), version=1, label_version=1)
         self.notes = journal.notes
-        state = State.first(names, dict.fromkeys(classes))
         with self._changed:
-            self._publish(replace(state, audited=frozenset(audited)))
+            self._publish(state)
         for steps in (
             (State.needs_update, lambda s: engine.update(s.base, s.names()), State.updated),
-            (State.needs_fit, lambda s: engine.settle(s.names(), s.audited), State.settled),
+            (
+                State.needs_fit,
+                lambda s: engine.settle(s.names(), s.audited, s.marks["skipped"]),
+                State.settled,
+            ),
         ):
             threading.Thread(target=self._answer, args=steps, daemon=True, name="studio").start()
 
-    def label(self, rows: Sequence[int], name: str | None) -> int:
-        """Label rows, or remove their labels; return the new version.
+    def label(self, rows: Sequence[int], name: str | None, by: str | None = None) -> int:
+        """Label rows, or remove their labels and what else replaces a label; return the version.
 
         Raises
         ------
@@ -261,56 +96,175 @@ class Session:
         OSError
             If the journal cannot be written; nothing has changed.
         """
-        n = len(self.state.labels)
-        for row in rows:
-            if type(row) is not int or not 0 <= row < n:
-                raise invalid("rows", f"row numbers from 0 to {n - 1}", repr(row))
+        rows = self._checked(rows)
         with self._changed:
-            if name is not None and name not in self.state.classes:
-                name = _checked_name(name)  # classes of the table have any name
-                if len({*self.state.classes, name}) > _MOST_CLASSES:
-                    raise invalid("class", f"at most {_MOST_CLASSES} classes", "one more")
-            changes = [(row, name) for row in dict.fromkeys(rows)]
-            drawn = name is not None and len(changes) == 1 and changes[0][0] in self.state.audits
-            return self._record(Step(changes, audited=drawn))
+            if name is not None:
+                name = self._checked_class(name)
+            return self._record(self._labelling([(row, name) for row in rows], by))
 
-    def undo(self) -> int:
+    def confirm(self, rows: Sequence[int], by: str | None = None) -> int:
+        """Label rows with their accepted or predicted classes; return the version."""
+        rows = self._checked(rows)
+        with self._changed:
+            state = self.state
+            names = [(row, state.name(state.predicted[row])) for row in rows]
+            changes: list[Change] = [(row, name) for row, name in names if name is not None]
+            return self._record(self._labelling(changes, by))
+
+    def skip(self, rows: Sequence[int], skipped: bool = True, by: str | None = None) -> int:
+        """Remember that the class of rows is not known; return the version."""
+        rows, value = self._checked(rows), "true" if skipped else None
+        marks = [Mark(row, "skipped", value) for row in rows]
+        marks += [Mark(row, "accepted", None) for row in rows if skipped]
+        changes: list[Change] = [(row, None) for row in rows if skipped]
+        with self._changed:
+            return self._record(Step(changes, marks=marks, by=self._person(by)))
+
+    def annotate(self, row: int, text: str, by: str | None = None) -> int:
+        """Write a note on a row, or remove it; return the version."""
+        (row,) = self._checked([row])
+        if not isinstance(text, str) or len(text) > _LONGEST_NOTE or not _is_unicode(text):
+            raise invalid("note", f"a text of at most {_LONGEST_NOTE} characters", repr(text)[:50])
+        with self._changed:
+            mark = Mark(row, "note", text.strip() or None)
+            return self._record(Step([], marks=[mark], by=self._person(by)))
+
+    def accept(self, above: float, by: str | None = None) -> tuple[int, int]:
+        """Accept the predictions of the open rows above a probability as labels of the machine.
+
+        They are no training data. Return the version, and the number of rows.
+        """
+        with self._changed:
+            state = self.state
+            if type(above) not in (int, float) or not _LEAST_SURE <= above <= 1:
+                raise invalid("above", f"a probability from {_LEAST_SURE} to 1", repr(above)[:20])
+            if state.blind:
+                raise ValueError("predictions are hidden (--blind), so they cannot be accepted")
+            rows, codes = state.sure(above), state.answered[0]
+            marks = [Mark(row, "accepted", state.name(codes[row])) for row in rows.tolist()]
+            return self._record(Step([], marks=marks, by=self._person(by))), len(marks)
+
+    def revise(
+        self, order: Sequence[str], renamed: Mapping[str, str | None], by: str | None = None
+    ) -> int:
+        """Change the classes; return the version.
+
+        Parameters
+        ----------
+        order : sequence of str
+            All classes from now on, in the order of their keys.
+        renamed : mapping from str to str or None
+            New names of classes. Two classes with the same new name become one; None deletes a
+            class and its labels.
+        by : str, optional
+            Who does it.
+        """
+        with self._changed:
+            state = self.state
+            if not isinstance(order, list) or not isinstance(renamed, dict):
+                raise ValueError("expected a list of classes and an object of new names")
+            order = [name if name in state.classes else _checked_name(name) for name in order]
+            kept = [renamed.get(name, name) for name in state.classes]
+            missing = {name for name in kept if name is not None} - set(order)
+            unknown = set(renamed) - set(state.classes)
+            if missing or unknown or len(set(order)) < len(order) or len(order) > _MOST_CLASSES:
+                raise ValueError(f"expected each of at most {_MOST_CLASSES} classes once")
+            names = enumerate(state.names().tolist())
+            changes = [(row, renamed[name]) for row, name in names if name in renamed]
+            accepted = state.marks["accepted"].items()
+            marks = [Mark(row, "accepted", renamed[n]) for row, n in accepted if n in renamed]
+            step = Step(changes, marks=marks, classes=tuple(order), by=self._person(by))
+            return self._record(step)
+
+    def undo(self, by: str | None = None) -> int:
         """Take back the last change; return the new version."""
-        return self._step("undo", self._undo)
+        return self._step("undo", self._undo, by)
 
-    def redo(self) -> int:
+    def redo(self, by: str | None = None) -> int:
         """Repeat the change that was taken back last; return the new version."""
-        return self._step("redo", self._redo)
+        return self._step("redo", self._redo, by)
 
-    def _step(self, kind: Literal["undo", "redo"], history: list[Step]) -> int:
+    def remember_file(self, name: str, digest: str) -> None:
+        """Remember that a file was written, so that this studio or a later one may replace it."""
         with self._changed:
-            if not history:
+            self.journal.append_written(name, digest)
+
+    def history(self, offset: int, count: int) -> dict[str, Any]:
+        """Return a part of what has been done, the newest first."""
+        with self._changed:
+            total = len(self._history)
+            steps = self._history[max(0, total - offset - count) : total - offset]
+        return {"total": total, "steps": [_described(step) for step in reversed(steps)]}
+
+    def _step(self, kind: Literal["undo", "redo"], steps: list[Step], by: str | None) -> int:
+        with self._changed:
+            if not steps:
                 return self.state.version
-            return self._record(Step(history[-1].changes, kind))
+            step = steps[-1]._replace(kind=kind, audited=False, by=self._person(by), settled=False)
+            return self._record(step)
+
+    def _labelling(self, changes: list[Change], by: str | None) -> Step:
+        """Return the step that labels rows: marks that take the place of labels go."""
+        state = self.state
+        drawn = len(changes) == 1 and changes[0][1] is not None and changes[0][0] in state.audits
+        settled = any(row in state.disputed for row, name in changes if name is not None)
+        marks = [Mark(row, what, None) for row, _ in changes for what in _REPLACED]
+        person = self._person(by)
+        return Step(changes, audited=drawn, marks=marks, settled=settled, by=person)
 
     def _record(self, step: Step) -> int:
         """Write a step to the journal and show its state; return the version."""
-        names = {row: self.state.name(self.state.labels[row]) for row, _ in step.changes}
-        step = step._replace(changes=[(r, name) for r, name in step.changes if names[r] != name])
-        if not step.changes:
-            return self.state.version
-        self._journal.append(step)
-        self._remember(step, [(row, names[row]) for row, _ in step.changes])
-        state = self.state.labelled(step.changes)
+        state = self.state
+        if step.kind == "label":
+            known = state.marks
+            classes = None if step.classes == state.classes else step.classes
+            step = step._replace(
+                # A label may confirm one that several people dispute.
+                changes=[
+                    (row, name)
+                    for row, name in step.changes
+                    if state.name(state.labels[row]) != name
+                    or (step.settled and row in state.disputed)
+                ],
+                marks=tuple(m for m in step.marks if known[m.what].get(m.row) != m.value),
+                classes=classes,
+            )
+            if not (step.changes or step.marks or classes is not None):
+                return state.version
+        now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        step = step._replace(time=now)
+        self.journal.append(step)
+        self._remember(step, _back(state, step))
+        return self._publish(self._after(state, step))
+
+    def _after(self, state: State, step: Step) -> State:
+        """Return the state after a step."""
+        if step.classes is not None:
+            state = state.with_classes(step.classes)
+        if step.changes:
+            state = state.labelled(step.changes)
+        if step.marks:
+            state = state.marked(step.marks)
         if step.audited:
             state = replace(state, audited=state.audited | {row for row, _ in step.changes})
-        return self._publish(state)
+        if self._all_disputed and step.changes:
+            done = {row for row, name in step.changes if step.settled and name is not None}
+            again = {row for row, name in step.changes if not step.settled}
+            open_now = (state.disputed.keys() - done) | (again & self._all_disputed.keys())
+            state = replace(state, disputed={row: self._all_disputed[row] for row in open_now})
+        return state
 
-    def _remember(self, step: Step, back: list[Change]) -> None:
+    def _remember(self, step: Step, back: Step) -> None:
         """Keep the way back of a step; a journal may have lost the step that is undone."""
+        self._history.append(step)
         source, target = self._undo, self._redo
         if step.kind == "redo":
             source, target = target, source
         if step.kind == "label" or not source:
-            self._undo.append(step._replace(changes=back))
+            self._undo.append(back)
             self._redo.clear()
         else:
-            target.append(source.pop()._replace(changes=back))
+            target.append(back._replace(audited=source.pop().audited))
 
     def _publish(self, state: State) -> int:
         """Show a state; return its version."""
@@ -343,11 +297,62 @@ class Session:
             self._changed.wait_for(lambda: not self.state.refreshing)
             return self.state
 
+    def _checked(self, rows: Iterable[Any]) -> list[int]:
+        n = len(self.state.labels)
+        for row in rows if isinstance(rows, list) else [None]:
+            if type(row) is not int or not 0 <= row < n:
+                raise invalid("rows", f"row numbers from 0 to {n - 1}", repr(row))
+        return list(dict.fromkeys(rows))
 
-def _checked_name(name: Any) -> str:
+    def _checked_class(self, text: str) -> str:
+        if text in self.state.classes:
+            return text  # classes of the table have any name
+        name = _checked_name(text)
+        if len({*self.state.classes, name}) > _MOST_CLASSES:
+            raise invalid("class", f"at most {_MOST_CLASSES} classes", "one more")
+        return name
+
+    def _person(self, by: str | None) -> str | None:
+        return self._annotator if by is None else _checked_name(by, "by")
+
+
+def _back(state: State, step: Step) -> Step:
+    """Return the changes that take a step back."""
+    return Step(
+        [(row, state.name(state.labels[row])) for row, _ in step.changes],
+        audited=step.audited,
+        marks=[Mark(m.row, m.what, state.marks[m.what].get(m.row)) for m in step.marks],
+        classes=None if step.classes is None else state.classes,
+    )
+
+
+def _described(step: Step) -> dict[str, Any]:
+    """Return one entry of the history."""
+    rows, names = step.rows, {name for _, name in step.changes}
+    texts = {mark.what: mark.value for mark in step.marks if mark.value is not None}
+    return {
+        "kind": step.kind,
+        "by": step.by,
+        "time": step.time,
+        "rows": len(rows),
+        "row": rows[0] if rows else None,
+        "class": next(iter(names)) if len(names) == 1 else None,
+        "labels": len(step.changes),
+        "marks": texts,
+        "classes": step.classes,
+        "audited": step.audited,
+    }
+
+
+def _is_unicode(text: str) -> bool:
+    """Return whether a text has no half of a character."""
+    return text.encode(errors="replace") == text.encode(errors="surrogatepass")
+
+
+def _checked_name(name: Any, what: str = "class") -> str:
     """Return a class name without blanks around it."""
-    text = name.strip() if isinstance(name, str) else ""
+    text: str = name.strip() if isinstance(name, str) else ""
     if not text or len(text) > _LONGEST_NAME or not text.isprintable():
         expected = f"a name of 1 to {_LONGEST_NAME} printable characters, or null"
-        raise invalid("class", expected, repr(name)[:100])
+        raise invalid(what, expected, repr(name)[:100])
     return text

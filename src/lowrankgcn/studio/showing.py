@@ -79,7 +79,8 @@ def cell_texts(column: pd.Series) -> Any:
         return pc.if_else(array.is_valid(), texts, None)
     if pa.types.is_nested(array.type):
         lengths = pc.list_value_length(array).cast(pa.large_string())
-        return pc.binary_join_element_wise(lengths, pa.scalar("numbers", pa.large_string()), " ")
+        parts = lengths, *(pa.scalar(text, pa.large_string()) for text in ("numbers", " "))
+        return pc.binary_join_element_wise(*parts)
     try:
         return array.cast(pa.large_string())
     except pa.ArrowInvalid:  # bytes

@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache
+from hashlib import file_digest
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -25,8 +26,9 @@ from lowrankgcn.files.row_matching import RowMatcher
 from lowrankgcn.files.writing import output_format
 from lowrankgcn.studio.later import Later
 from lowrankgcn.studio.pictures import find_pixels, read_picture
-from lowrankgcn.studio.session import Session, State
+from lowrankgcn.studio.session import Session
 from lowrankgcn.studio.showing import cell_texts, has_own_positions, show_columns
+from lowrankgcn.studio.state import State
 from lowrankgcn.studio.wording import compare
 
 if TYPE_CHECKING:
@@ -39,11 +41,12 @@ _SHORT, _LONG = 200, 200_000  # characters of a cell in a list of rows, and of o
 #: Endings of the files by what they contain; "labels" and "table" have the format of the table.
 ENDINGS = {
     "labels": ".labelled{format}",
+    "label-studio": ".label-studio.json",
     "table": ".classified{format}",
     "report": ".report.html",
     "model": ".model",
 }
-Write = Callable[[str, Path, NDArray[Any], "SpectralGPClassifier | None"], None]
+Write = Callable[[str, Path, State, "SpectralGPClassifier | None"], None]
 
 
 @final
@@ -59,11 +62,11 @@ class View:
     session : Session
     engine : Engine
         Perhaps not prepared yet; rows and their cells do not need it.
-    write : callable (what, path, labels, classifier)
-        Write a file; labels (n,) are texts, None in unlabelled rows. There is no classifier for the
-        file of the labels.
+    write : callable (what, path, state, classifier)
+        Write a file. There is no classifier for the file of the labels.
     image : str or None
         Size of the pictures whose pixels are columns, see :func:`find_pixels`.
+    rubric : mapping from class to its "description" and "key", optional
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class View:
         engine: Later,
         write: Write,
         image: str | None = None,
+        rubric: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         self._path, self.session, self._engine, self._write = path, session, engine, write
         frame, columns, features = data.table.frame, data.columns, data.features
@@ -81,7 +85,7 @@ class View:
         self._names, self._n = list(self._frame.columns), len(frame)
         self._graph = data.graph
         self._written: dict[str, Path] = {}
-        points = has_own_positions(features)
+        points = data.graph is None and has_own_positions(features)
         axes = list(features.names) if points else ["direction 1", "direction 2"]
         self.map = Later(lambda: _positions(features, engine)).future
         some = np.linspace(0, self._n - 1, min(self._n, _SAMPLE)).astype(int).tolist()
@@ -98,10 +102,12 @@ class View:
             "columns": shown.columns,
             "title": shown.title,
             "pixels": None if pixels is None else pixels._asdict(),
+            "linked": data.graph is not None,
             "space": "own" if points else "embedding",
             "dimensions": len(axes),
             "axes": axes,
             "notes": session.notes + notes,
+            "rubric": rubric or {},
         }
         self._order = lru_cache(2)(self._sorted)
 
@@ -118,6 +124,10 @@ class View:
             ],
             "label": state.name(state.labels[row]),
             "probabilities": state.shares(row),
+            "note": state.marks["note"].get(row),
+            "skipped": row in state.marks["skipped"],
+            "accepted": state.marks["accepted"].get(row),
+            "given": dict(state.disputed.get(row, {})),
             "links": [] if self._graph is None else linked_rows(self._graph, row)[:_LINKS],
         }
 
@@ -142,7 +152,7 @@ class View:
         one amount for each pixel.
         """
         state = self.session.state
-        if not self._engine.ready():
+        if not self._engine.ready() or state.hides(self._checked(row)):
             return {"reasons": [], "pixels": [], "against": None, "neighbours": []}
         against, parts = self._engine.explain(state.answer, self._checked(row)) or (None, [])
         places, channels = ([], 1) if self._pixels is None else (self._pixels[0], self._pixels[3])
@@ -158,7 +168,7 @@ class View:
         cells = self._texts([other for other, _ in near], _SHORT)
         return {
             "reasons": reasons,
-            "pixels": amounts.sum(axis=1).tolist(),
+            "pixels": amounts.sum(axis=1).tolist() if parts else [],
             "against": against,
             "neighbours": [
                 {
@@ -190,11 +200,17 @@ class View:
         return row
 
     def rows(
-        self, sort: str, descending: bool, offset: int, count: int, search: str
+        self,
+        sort: str,
+        descending: bool,
+        offset: int,
+        count: int,
+        search: str = "",
+        shown: str = "",
     ) -> dict[str, Any]:
-        """Return a part of the ordered list of rows; with a text, of those that contain it."""
+        """Return a part of the ordered list of rows, of those that a search and a filter leave."""
         state = self.session.state
-        order = self._order(sort, descending, search, state)
+        order = self._order(sort, descending, search, shown, state)
         part = order[offset : offset + count]
         rows = [
             {
@@ -208,12 +224,14 @@ class View:
         ]
         return {"total": len(order), "rows": rows}
 
-    def search(self, text: str) -> bytes:
-        """Return one byte per row: whether a cell contains a text."""
-        return self._contain(text).astype(np.uint8).tobytes()
+    def search(self, text: str, shown: str = "") -> bytes:
+        """Return one byte per row: whether a cell contains a text, and a filter shows the row."""
+        found = self._contain(text) if text else np.ones(self._n, bool)
+        found &= self.session.state.matching(shown)
+        return found.astype(np.uint8).tobytes()
 
     def write(self, what: str) -> Path:
-        """Write a file and return its path; only files of this session are replaced.
+        """Write a file and return its path; only files that a studio wrote are replaced.
 
         The predictions in it belong to the labels.
 
@@ -225,24 +243,45 @@ class View:
         if what not in ENDINGS:
             raise ValueError(f"what: expected {', '.join(ENDINGS)}, got {what!r}")
         stem, ending = split_ending(self._path)
-        name = stem + ENDINGS[what].format(format=ending)
-        path = self._written.get(what) or _unused(self._path.with_name(name))
-        labels, classifier = self.session.state.names(), None
+        path = self._unused(self._path.with_name(stem + ENDINGS[what].format(format=ending)))
+        state, classifier = self.session.state, None
         if what != "labels":
             state = self.session.settled()
-            if state.message is not None:
+            classifier = self._engine.fitted(state.answer)
+            if what == "label-studio":
+                pass  # labels without predictions are written, too
+            elif state.message is not None:
                 raise ValueError(state.message)
-            labels, classifier = state.answer.labels, self._engine.fitted(state.answer)
-            if classifier is None or state.answer.distributions is None:
+            elif classifier is None or state.answer.distributions is None:
                 raise ValueError("expected labels of at least two classes; label some rows first")
-        self._write(what, path, labels, classifier)
+        self._write(what, path, state, classifier)
+        self.session.remember_file(path.name, _digest(path))
         self._written[what] = path
         return path
 
-    def _sorted(self, sort: str, descending: bool, search: str, state: State) -> NDArray[np.intp]:
+    def written(self, what: str) -> Path:
+        """Return the path of a file that was written since the start."""
+        if what not in self._written or not self._written[what].exists():
+            raise ValueError(f"what: expected a file that was written, got {what[:50]!r}")
+        return self._written[what]
+
+    def _unused(self, path: Path) -> Path:
+        """Return a path, numbered if somebody else wrote or changed such a file."""
+        known = self.session.journal.written
+        others = (path.with_name(numbered(path.name, number)) for number in count(2))
+        for unused in chain([path], others):
+            if not unused.exists() or known.get(unused.name) == _digest(unused):
+                return unused
+        raise AssertionError("numbers do not end")
+
+    def _sorted(
+        self, sort: str, descending: bool, search: str, shown: str, state: State
+    ) -> NDArray[np.intp]:
         keys = self._keys(sort, state)
         order = np.argsort(-keys if descending else keys, kind="stable")  # NaN last in both
-        return order[self._contain(search)[order]] if search else order
+        for found in (self._contain(search) if search else None, state.matching(shown)):
+            order = order if found is None else order[found[order]]
+        return order
 
     def _keys(self, sort: str, state: State) -> NDArray[Any]:
         if sort == "row":
@@ -255,10 +294,10 @@ class View:
         name = sort.removeprefix("column:")
         if sort == name or name not in self._names:
             raise invalid("sort", "row, uncertainty, …, or column:NAME", repr(sort[:50]))
-        if name not in self._features.names:  # not in use
+        cells = self._features[name] if name in self._features.names else None
+        if cells is None or cells.kind == "vector":  # not in use, or free text
             texts = cell_texts(self._frame[name]).to_pandas()
             return np.asarray(texts.rank(method="dense"), np.float64)
-        cells = self._features[name]
         if cells.kind == "category":  # sorted by their texts
             return np.where(cells.missing, np.nan, cells.codes)
         return np.asarray(cells.as_floats(name, cells.unit))
@@ -299,11 +338,19 @@ def split_ending(path: Path) -> tuple[str, str]:
     return path.stem, ".csv"
 
 
-def _unused(path: Path) -> Path:
-    """Return a path, numbered if there is such a file already."""
-    stem, _, rest = path.name.partition(".")
-    others = (path.with_name(f"{stem}-{number}.{rest}") for number in count(2))
-    return next(unused for unused in chain([path], others) if not unused.exists())
+def numbered(name: str, number: int) -> str:
+    """Return a name with a number before its endings.
+
+    >>> numbered("iris.model", 2)
+    'iris-2.model'
+    """
+    stem, _, rest = name.partition(".")
+    return f"{stem}-{number}.{rest}"
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return file_digest(file, "blake2b").hexdigest()[:32]
 
 
 def linked_rows(graph: Any, row: int) -> list[int]:

@@ -22,10 +22,9 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, final
 
@@ -36,9 +35,11 @@ from lowrankgcn._codec import NOT_SAVED, saved
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.tables.cells import Cells, Name
+from lowrankgcn.tables.column_names import check_names, listed, unknown_name
+from lowrankgcn.tables.dates import DateOrder
 from lowrankgcn.tables.table import Table
 from lowrankgcn.tables.text_vectors import TextVectors, is_free_text
-from lowrankgcn.tables.texts import DateOrder, TextColumn, plain_numbers, spelled
+from lowrankgcn.tables.texts import TextColumn, plain_numbers, spelled
 
 Kind = Literal["number", "date", "category", "text", "vector"]
 Reason = Literal["identifier", "constant", "empty", "dropped"]
@@ -52,7 +53,7 @@ _IDENTIFIER_WORDS = frozenset("id key uuid row index nr no".split())
 _MAX_FLOAT_CLASSES = 20  # numbers with a fraction
 _MAX_CLASSES = 1000  # other values; more would exhaust memory
 _MIXED_SHARE = 0.8  # a category column with a larger share of numbers or dates is reported
-_LISTED, _SHOWN = 8, 5  # names in an error and in a note
+_SHOWN = 5  # names in a note
 _REASONS = {  # of one column, and of several
     "identifier": (
         "its values identify the rows (--categorical, --numeric or --text keeps it)",
@@ -154,7 +155,9 @@ class Columns:
         absent = [name for name in self.used if name not in table.names]
         if absent:
             plural = "columns" if len(absent) > 1 else "the column"
-            raise ValueError(f"expected {plural} {_listed(absent)}, got {_listed(table.names)}")
+            advice = "--allow-missing takes their cells as missing"
+            got = f"{listed(table.names)}; {advice}"
+            raise ValueError(f"expected {plural} {listed(absent)}, got {got}")
         typed: dict[Name, Cells] = {}
         empty = np.ones(table.n_rows, bool)
         for name, kind in self.used.items():
@@ -196,7 +199,7 @@ class Columns:
             measurements or identifiers instead of classes.
         """
         if self.target not in frame.columns:
-            raise _unknown("target", self.target, frame.columns)
+            raise unknown_name("target", self.target, frame.columns)
         labels = read_texts(frame, self.target)
         check_classes(labels)
         return labels
@@ -212,7 +215,6 @@ def choose_columns(
     *,
     decimal: str = ".",
     allow_no_features: bool = False,
-    leave_out: Collection[str] = ("identifier", "constant", "empty"),
     n_rows: int | None = None,
 ) -> Columns:
     """Choose the columns of a table that are used as features.
@@ -232,8 +234,6 @@ def choose_columns(
         Decimal mark, see :class:`TableFile`.
     allow_no_features : bool
         Whether all columns may be left out.
-    leave_out : reasons
-        Why columns are left out that are not named.
     n_rows : int, optional
         Number of rows of the whole table, if `frame` is a sample of it.
 
@@ -322,7 +322,6 @@ def choose_columns(
                     raise ValueError("expected words that are alike in several rows, got none")
             if kind is None:
                 kind, reason = column.kind, _reason(column, name, n_rows or len(table))
-                reason = reason if reason in leave_out else None
                 guesses.append(_mixed_note(column, name, reason))
                 if reason is not None:
                     left_out[name] = reason
@@ -424,31 +423,3 @@ def _mixed_note(column: TextColumn, name: Name, reason: Reason | None) -> str | 
         if other is not None and parsed >= _MIXED_SHARE * present and share > 0.5:
             return f"{parsed} of {present} cells are {kind}s, {other!r} is not; {use} ({advice})"
     return None
-
-
-def check_names(
-    columns: Collection[Name], target: str | None, named: Mapping[str, tuple[str, ...]]
-) -> None:
-    """Raise ValueError unless the target and the columns named in options exist and differ."""
-    if target is not None and target not in columns:
-        raise _unknown("target", target, columns)
-    taken = {target: "target"}
-    for option, names in named.items():
-        for name in names:
-            if name not in columns:
-                raise _unknown(option, name, columns)
-            if taken.get(name, option) != option:
-                raise invalid(option, f"columns not named in {taken[name]}", repr(name))
-            taken[name] = option
-
-
-def _unknown(option: str, name: str, columns: Iterable[Name]) -> ValueError:
-    names = [str(column) for column in columns]
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else f" (columns: {_listed(names)})"
-    return ValueError(f"{option}: expected a column of the table, got {name!r}{hint}")
-
-
-def _listed(names: Iterable[Name]) -> str:
-    every = [repr(str(name)) for name in names]
-    return ", ".join(every[:_LISTED]) + (f", … ({len(every)})" if len(every) > _LISTED else "")

@@ -8,21 +8,15 @@ Each distinct text is parsed once:
 ('number', [12.0, 7.0, nan, nan])
 >>> TextColumn(Cells.read(pd.Series(["007", "12"]), "code")).kind  # codes, not numbers
 'category'
->>> TextColumn(Cells.read(pd.Series(["$ 1,234.50", "$ 7"]), "price")).as_numbers().numbers.tolist()
-[1234.5, 7.0]
->>> dates = parse_dates(pa.array(["31/12/2024", "1/2/2025 2:30 pm"]))
->>> dates.order, dates.times.to_pylist()[1].isoformat()
-('day first', '2025-02-01T14:30:00')
->>> parse_dates(pa.array(["1/2/2025"])).ambiguous
-True
+>>> prices = TextColumn(Cells.read(pd.Series(["$ 1,234.50", "($ 7)"]), "price"))
+>>> prices.as_numbers().numbers.tolist()
+[1234.5, -7.0]
 """
 
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, final
 
@@ -32,8 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lowrankgcn.tables.cells import Cells, ColumnKind, lower_boolean, spell
-
-DateOrder = Literal["day first", "month first"]
+from lowrankgcn.tables.dates import DateOrder, Dates, each_date, parse_dates
 
 #: Texts that mean a missing cell in a column whose other cells are numbers or dates.
 MISSING_TEXTS = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
@@ -44,21 +37,6 @@ _BOTH = "[.].*,"  # a decimal comma after points between thousands
 _ONE_COMMA = r"^[^0-9.,]*[0-9]{1,3},[0-9]{3}[^0-9.,]*$"
 _BEFORE = rf"^(?:[+-]?{_BLANK}*\p{{Sc}}?|\p{{Sc}}{_BLANK}*[+-]){_BLANK}*"
 _AFTER = rf"(?:[eE][+-]?[0-9]+)?{_BLANK}*[\p{{Sc}}%]?$"
-_CLOCK = (
-    r"(?:(?:,?\s+|T)(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})"
-    r"(?::(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]{1,6}))?)?\s*(?P<half>[AaPp][Mm])?)?"
-)
-_DATED = "^[0-9]+[./-][0-9]+[./-][0-9]"
-_YEAR, _MONTH, _DAY = "(?P<year>[0-9]{4})", "(?P<month>[0-9]{1,2})", "(?P<day>[0-9]{1,2})"
-_PARTS = ("year", "month", "day", "hour", "minute", "second")
-_DATES = {
-    order: re.compile(rf"{first}(?P<mark>[./-]){second}(?P=mark){third}{_CLOCK}")
-    for order, first, second, third in (
-        ("year first", _YEAR, _MONTH, _DAY),
-        ("month first", _MONTH, _DAY, _YEAR),
-        ("day first", _DAY, _MONTH, _YEAR),
-    )
-}
 
 
 class Numbers(NamedTuple):
@@ -78,24 +56,6 @@ class Numbers(NamedTuple):
     values: Any
     style: Literal["plain", "formatted", "mixed"]
     decimal: str
-
-
-class Dates(NamedTuple):
-    """Times of texts, in UTC where these have a time zone.
-
-    Attributes
-    ----------
-    times : Arrow array of microseconds
-        Null where texts are missing or not dates.
-    order : {"day first", "month first"} or None
-        None if the year comes first.
-    ambiguous : bool
-        Whether the other order would give other dates.
-    """
-
-    times: Any
-    order: DateOrder | None = None
-    ambiguous: bool = False
 
 
 @final
@@ -313,12 +273,12 @@ class TextColumn:
     @cached_property
     def numbers(self) -> Numbers:
         """Distinct texts as numbers."""
-        texts, mark = self._texts, self.decimal
-        plain = _cast(_pointed(texts, mark))
+        texts, mark = _signed(self._texts), self.decimal
+        plain = _cast(_pointed(self._texts, mark))
         if plain is None and mark == "." and not self.alone:
             _, commas, points = count_marked(texts)
             mark = "," if commas > points else "."
-            plain = _cast(_pointed(texts, mark))
+            plain = _cast(_pointed(self._texts, mark))
         if plain is not None:
             infinite = plain.filter(pc.is_inf(plain))
             if len(infinite) and not self.alone:
@@ -344,8 +304,13 @@ class TextColumn:
     def dates(self) -> Dates:
         """Distinct texts as dates."""
         if self.alone:
-            return Dates(_each_date(self._texts, self.order))
+            return Dates(each_date(self._texts, self.order))
         return parse_dates(self._texts, self.order, prefer_day=self.decimal == ",")
+
+
+def _signed(texts: Any) -> Any:
+    """Return texts with a minus in place of parentheses, as accountants write negative numbers."""
+    return pc.replace_substring_regex(texts, r"^\(\s*([^()]*[0-9][^()]*)\)$", r"-\1")
 
 
 def plain_numbers(column: Any, decimal: str) -> Cells | None:
@@ -378,7 +343,7 @@ def count_marked(texts: Any, marks: str = ",") -> tuple[int, int, int]:
     >>> count_marked(pa.array(["1,5", "1,234", "red, blue", "7"]))
     (3, 2, 1)
     """
-    texts = texts.filter(pc.match_substring_regex(texts, marks))
+    texts = _signed(texts.filter(pc.match_substring_regex(texts, marks)))
     commas, points = (
         pc.sum(pc.match_substring_regex(texts, _formatted(mark))).as_py() or 0 for mark in ",."
     )
@@ -389,73 +354,6 @@ def spelled(categories: Cells) -> list[str]:
     """Return the values of categories as text files spell them."""
     texts = ((value, spell(value, categories.unit)) for value in categories.values)
     return [text.lower() if isinstance(value, bool) else text for value, text in texts]
-
-
-def parse_dates(texts: Any, order: DateOrder | None = None, *, prefer_day: bool = False) -> Dates:
-    """Parse texts as dates.
-
-    Dates are in ISO 8601, or have day, month and year between points, slashes or hyphens.
-
-    Parameters
-    ----------
-    texts : Arrow array
-        Nulls are missing.
-    order : {"day first", "month first"}, optional
-        By default the one in which most texts are dates. If both are the same, the day is first
-        between points, and the month otherwise.
-    prefer_day : bool
-        Whether the day is first in all these cases.
-    """
-    for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
-        try:
-            times = pc.cast(texts, kind).cast(pa.timestamp("us"), safe=False)
-        except pa.ArrowInvalid:
-            continue
-        years = pc.min_max(pc.year(times)).as_py()
-        if years["min"] is None or 1 <= years["min"] <= years["max"] <= 9999:
-            return Dates(times)
-    nothing = pa.scalar(None, pa.string())
-    dated = pc.if_else(pc.match_substring_regex(texts, _DATED), texts, nothing)
-    orders: list[Any] = ["month first", "day first"] if order is None else [order]
-    if prefer_day or pc.any(pc.match_substring_regex(dated, r"^[0-9]+\.")).as_py():
-        orders.reverse()
-    dates = [Dates(_times(dated, one), one) for one in orders]
-    dates.append(Dates(_times(dated, "year first")))
-    complete = [one.times for one in dates if one.times.null_count == texts.null_count]
-    best = min(dates, key=lambda one: one.times.null_count)
-    return best._replace(ambiguous=bool(complete) and not complete[0].equals(complete[-1]))
-
-
-def _each_date(texts: Any, order: DateOrder | None) -> Any:
-    """Return the times of texts, each read on its own in the given order."""
-    dates = parse_dates(texts, order)
-    if dates.times.null_count == texts.null_count and dates.order in (None, order):
-        return dates.times
-    times = pc.coalesce(_times(texts, order or "year first"), _times(texts, "year first"))
-    others = np.flatnonzero(np.asarray(times.is_null()) & np.asarray(texts.is_valid()))
-    found = [parse_dates(texts.take(pa.array([k])), order) for k in others]
-    known = [one.times[0].as_py() if one.order in (None, order) else None for one in found]
-    places = np.asarray(times.is_null()) & np.asarray(texts.is_valid())
-    return pc.replace_with_mask(times, pa.array(places), pa.array(known, pa.timestamp("us")))
-
-
-def _times(texts: Any, order: str) -> Any:
-    """Return timestamps, null where a text is no date or the date does not exist."""
-    times = [None if text is None else _time(text, order) for text in texts.to_pylist()]
-    return pa.array(times, pa.timestamp("us"))
-
-
-def _time(text: str, order: str) -> datetime | None:
-    if (date := _DATES[order].fullmatch(text)) is None:
-        return None
-    year, month, day, hour, minute, second = [int(part or 0) for part in date.group(*_PARTS)]
-    if half := date["half"]:  # hours 12, 1, …, 11 before or after noon
-        hour = hour % 12 + 12 * (half.lower() == "pm") if 1 <= hour <= 12 else 24
-    fraction = int((date["fraction"] or "").ljust(6, "0"))
-    try:
-        return datetime(year, month, day, hour, minute, second, fraction)
-    except ValueError:
-        return None
 
 
 def _formatted(decimal: str) -> str:

@@ -213,11 +213,13 @@ def share_factors(distributions: Array, classes: Sequence[int]) -> Array:
     """
     n_classes, m = distributions.shape[1], len(classes)
     counts = [list(classes).count(c) for c in range(n_classes)]
-    if sum(count == max(counts) for count in counts) <= n_classes / 2:
-        if m >= 10 * n_classes:
-            return np.ones(n_classes)
-        smoothed = [(count + 1) / (m + n_classes) for count in counts]
-        return np.array([math.exp(10 / m**2 * math.log(n_classes * p)) for p in smoothed])
+    most = max(counts)
+    close = [max(0.0, 1 - (most - count) / (1 + math.sqrt(most))) for count in counts]
+    part = min(1.0, 2 * (sum(close) - 1) / (n_classes - 1))
+    even = 3 * part**2 - 2 * part**3
+    smoothed = [n_classes * (count + 1) / (m + n_classes) for count in counts]
+    power = 0.0 if m >= 10 * n_classes else 10 / m**2 * (1 - even)
+    of_labels = np.array([p**power for p in smoothed])
     known = np.array(counts) / m
     shares = known
     for _ in range(30):
@@ -226,14 +228,14 @@ def share_factors(distributions: Array, classes: Sequence[int]) -> Array:
             odds = own * shares / known
             posterior.append(odds / odds.sum())
         shares = (np.mean(posterior, axis=0) + 0.3 * known) / 1.3
-        short = [count < max(counts) for count in counts]
+        short = [part < 0.5 for part in close]
         limited = [min(s, k) for s, k, few in zip(shares, known, short, strict=True) if few]
         rest = sum(s for s, few in zip(shares, short, strict=True) if not few)
         shares = [s * (1 - sum(limited)) / rest for s in shares]
         for c in np.flatnonzero(short):
             shares[c] = limited.pop(0)
     divergence = sum(s * math.log(s / k) for s, k in zip(shares, known, strict=True))
-    return (shares / known) ** (divergence**2 / (divergence**2 + 0.01))
+    return of_labels * (shares / known) ** (even * divergence**2 / (divergence**2 + 0.01))
 
 
 def conformal_sets(

@@ -14,7 +14,7 @@ export class Refused extends Error {
 async function request(path, options = {}) {
   let answer;
   try {
-    answer = await fetch(`/api/${path}`, { cache: "no-store", ...options });
+    answer = await fetch(`api/${path}`, { cache: "no-store", ...options });
   } catch {
     throw new Unreachable("The server does not answer.");
   }
@@ -39,28 +39,45 @@ async function body(answer, read) {
 
 export const get = async (path, options) => body(await request(path, options), "json");
 export const binary = async path => body(await request(path), "arrayBuffer");
-export const post = async (path, content = {}) =>
+/** Send a change. A server that does not confirm it in time counts as away; `seconds` 0 waits for ever. */
+export const post = async (path, content = {}, seconds = 20) =>
   body(
     await request(path, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(content),
+      signal: seconds ? AbortSignal.timeout(1000 * seconds) : null,
     }),
     "json",
   );
 
 const PAUSE = 1000; // milliseconds between two attempts to connect
 
-/** Listen to the server's events for as long as the page lives. */
-export function listen({ opened, version, closed }) {
-  const source = new EventSource("/api/events");
+/**
+ * Listen to the server's events for as long as the page lives. A browser opens six connections to a server at most, and
+ * each stream of events takes one: of all tabs one listens, and repeats to the others what it hears.
+ */
+export function listen(handlers) {
+  const name = `events ${location.pathname}`;
+  const channel = new BroadcastChannel(name);
+  channel.onmessage = ({ data: [event, value] }) => handlers[event](value);
+  const heard = (event, value) => {
+    channel.postMessage([event, value]);
+    handlers[event](value);
+  };
+  if (navigator.locks) navigator.locks.request(name, () => new Promise(() => follow(heard)));
+  else follow(heard);
+}
+
+function follow(heard) {
+  const source = new EventSource("api/events");
   const again = () => {
     source.close();
-    closed();
-    setTimeout(() => listen({ opened, version, closed }), PAUSE);
+    heard("closed");
+    setTimeout(() => follow(heard), PAUSE);
   };
-  source.addEventListener("open", opened);
-  source.addEventListener("version", event => version(Number(event.data)));
+  source.addEventListener("open", () => heard("opened"));
+  source.addEventListener("version", event => heard("version", Number(event.data)));
   source.addEventListener("bye", again);
   source.addEventListener("error", again);
 }

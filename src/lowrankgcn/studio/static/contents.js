@@ -9,8 +9,8 @@ const links = new Map(); // row → rows that a given graph joins to it
 /** Return the cells of a row; undefined if they are not here yet. */
 export const cellsOf = row => known.get(row);
 
-/** Return the rows that a given graph joins to a row, as far as they are here. */
-export const linksOf = row => links.get(row) ?? [];
+/** Return the rows that a given graph joins to a row; undefined if they are not here yet. */
+export const linksOf = row => links.get(row);
 
 /** Keep the cells of a row; shortened ones do not replace others. */
 export function keep(row, cells, shortened = false) {
@@ -25,7 +25,7 @@ export async function load(row) {
   const before = known.get(row);
   if (JSON.stringify(before) === JSON.stringify(data.cells)) data.cells = before;
   keep(row, data.cells);
-  if (data.links.length) links.set(row, data.links);
+  links.set(row, data.links);
   return data;
 }
 

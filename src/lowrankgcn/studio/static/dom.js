@@ -48,3 +48,28 @@ export function shorten(text, length) {
 
 export const whole = number => number.toLocaleString("en").replaceAll(",", "\u202f");
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}\u202f%`;
+
+// A click needs the same element under the pointer from press to release: what changes in between waits, at most five seconds.
+const LONGEST = 5000; // milliseconds
+const delayed = new Map();
+let pressed = 0; // timer of the end of a press
+
+function released() {
+  clearTimeout(pressed);
+  pressed = 0;
+  const actions = [...delayed.values()];
+  delayed.clear();
+  for (const action of actions) action();
+}
+
+addEventListener("pointerdown", () => {
+  clearTimeout(pressed);
+  pressed = setTimeout(released, LONGEST);
+}, true);
+for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(released), true);
+
+/** Call `action` now, or after the pointer is released; a later one with the same key takes its place. */
+export function whenReleased(key, action) {
+  if (pressed) delayed.set(key, action);
+  else action();
+}

@@ -6,7 +6,7 @@ import { store } from "./store.js";
 
 const LETTERS = { text: 20_000, category: 400 }; // of a cell shown at first
 const FIELDS = 24; // cells shown at first
-const PICTURE = 320; // pixels of the longest side of a picture
+const [PICTURE, DRAWN] = [320, 240]; // pixels of the longest side of a picture, and of one drawn from numbers
 const LINK = /https?:\/\/[^\s<>"']+/g;
 const DAY = { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" };
 
@@ -23,7 +23,7 @@ export function fields(row, cells) {
     else if (show === "text" && text !== null) texts.push(prose(name, text));
     else others.push(make("div", {}, make("dt", {}, foreign(name, 80)), value(text, show, date)));
   });
-  const seen = pictures(row, cells, PICTURE);
+  const seen = pictures(row, cells, store.table.pixels ? DRAWN : PICTURE);
   if (seen.length) head.push(make("div", { className: "pictures" }, ...seen));
   const list = make("dl", { className: "cells", "aria-label": "Cells" }, ...others.slice(0, FIELDS));
   const rest = more(others.slice(FIELDS), () => list.append(...others.slice(FIELDS)), "more columns");

@@ -1,32 +1,12 @@
-// The top of the page: classes, accuracy, suggestions, undo, files.
+// The top of the page: accuracy, suggestions, undo, files.
 
-import { prefetch } from "./contents.js";
-import { $, foreign, make, percent, refill, shorten, whole } from "./dom.js";
-import { sign } from "./looks.js";
-import { say } from "./message.js";
+import { next, open } from "./actions.js";
+import { $, foreign, make, percent, refill, shorten, whenReleased, whole } from "./dom.js";
 import { store } from "./store.js";
-import { label, step, write } from "./sync.js";
+import { step, write } from "./sync.js";
 
 const LISTED = 6; // suggestions with a button of their own; the map shows all
 let spoken = "";
-
-function classes() {
-  const buttons = store.state.classes.map(({ name, labelled, predicted }, code) => {
-    const key = code < 10 ? String((code + 1) % 10) : null;
-    const button = make(
-      "button",
-      { type: "button", className: "class", title: `${shorten(name, 200)}: ${labelled} labelled, ${predicted} predicted`, "aria-keyshortcuts": key },
-      key === null ? null : make("kbd", {}, key),
-      sign(code),
-      foreign(name, 28),
-      make("span", { className: "number" }, make("b", {}, whole(labelled)), ` / ${whole(predicted)}`),
-    );
-    button.addEventListener("click", () => give(name));
-    return button;
-  });
-  refill($("classes"), ...buttons);
-  $("class-names").replaceChildren(...store.state.classes.map(({ name }) => make("option", { value: name })));
-}
 
 function accuracy() {
   const { accuracy: found, audited, labelled } = store.state;
@@ -36,10 +16,22 @@ function accuracy() {
   box.title = found ? `${random} ${audited} rows so far, with the 90\u202f% interval.` : `${random} It needs 8 of them (${audited} so far) and two labels of every class.`;
   if (!found) return box.replaceChildren(make("span", { className: "soft" }, "accuracy: too few labels"));
   box.replaceChildren(
-    ...(store.history.length > 1 ? [sparkline()] : []),
+    ...(store.state.curve.length > 1 ? [sparkline()] : []),
     make("b", {}, percent(found.value)),
     make("span", { className: "soft" }, make("span", { className: "words" }, `accuracy on ${audited} random rows, `), `${percent(found.low)} to ${percent(found.high)}`),
+    ...[advice(found)].filter(Boolean),
   );
+}
+
+const goal = () => Number(localStorage.getItem("goal")) / 100;
+
+/** Say whether the accuracy has reached the goal: all of its interval has to lie above. */
+function advice({ value, low, high }) {
+  if (!goal()) return null;
+  const around = `${percent(value)} ± ${Math.round(100 * Math.max(value - low, high - value))}`;
+  if (low >= goal()) return make("span", { className: "stop" }, `you can stop: ${around}`);
+  const gain = store.state.gain === null ? "" : `, ten more labels: about +${(100 * store.state.gain).toFixed(1)}`;
+  return make("span", { className: "soft" }, `goal ${percent(goal())}: not yet (${around}${gain})`);
 }
 
 /** Say to screen readers what the labels led to, once the predictions are complete. */
@@ -60,7 +52,7 @@ function sparkline() {
   picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
   picture.setAttribute("class", "spark");
   picture.setAttribute("aria-hidden", "true");
-  const points = store.history;
+  const points = store.state.curve;
   const last = Math.max(1, points.length - 1);
   const x = i => 3 + ((width - 6) * i) / last;
   const y = value => height - 3 - (height - 6) * value;
@@ -76,10 +68,6 @@ function sparkline() {
   return picture;
 }
 
-function open() {
-  return store.state.suggestions.filter(row => !store.labelled[row]);
-}
-
 function suggestions() {
   const buttons = open().slice(0, LISTED).map(row => {
     const button = make("button", { type: "button", className: "row" }, make("b", {}, store.state.suggestions.indexOf(row) + 1), whole(row + 1));
@@ -88,57 +76,8 @@ function suggestions() {
     button.addEventListener("click", () => store.select([row]));
     return button;
   });
-  refill($("suggestions"), ...buttons);
-  prefetch(open());
+  whenReleased("suggestions", () => refill($("suggestions"), ...buttons));
   $("next-button").disabled = !buttons.length;
-}
-
-/** Select the next suggested row. */
-export function next() {
-  const rows = open();
-  if (!rows.length) return;
-  store.select([rows[(rows.indexOf(store.focus) + 1) % rows.length]]);
-  document.querySelector("#tabs [data-tab=row]").click(); // narrow screens show one panel at a time
-}
-
-const ready = () => store.focus === store.visible;
-
-/** Assign a class to the selection, or remove its labels (null), if its content is on the screen. */
-export async function give(name) {
-  const rows = store.selection;
-  if (!ready()) return say(`Row ${whole(store.focus + 1)} is not on the screen yet.`);
-  const differ = rows.filter(row => store.labelled[row] && store.className(store.codes[row]) !== name);
-  if (rows.length === 1 || !differ.length) return label(rows, name);
-  const answer = await ask(rows.length, differ.length, name);
-  if (answer === "all") label(rows, name);
-  if (answer === "others") label(rows.filter(row => !store.labelled[row]), name);
-}
-
-/** Ask before labels of several rows are replaced: "all", "others" or "". */
-function ask(rows, differ, name) {
-  const box = $("ask");
-  $("ask-title").textContent = `${whole(rows)} rows, ${whole(store.labelledSelection())} of them labelled`;
-  const labels = differ === 1 ? "1 label" : `${whole(differ)} labels`;
-  const others = rows - store.labelledSelection();
-  $("ask-text").replaceChildren(...(name === null ? [`Remove ${labels}?`] : [`Replace ${labels} by `, foreign(name, 60), "?"]));
-  box.querySelector("[value=all]").textContent = name === null ? `Remove ${labels}` : `Replace ${labels}`;
-  box.querySelector("[value=others]").textContent = others === 1 ? "Label the other row only" : `Label the other ${whole(others)} rows only`;
-  box.querySelector("[value=others]").hidden = name === null || others === 0;
-  box.returnValue = "";
-  box.showModal();
-  return new Promise(answer => box.addEventListener("close", () => answer(box.returnValue), { once: true }));
-}
-
-/** Show how many rows a class key labels. */
-function selected() {
-  const many = store.selection.length > 1;
-  $("selected").textContent = many ? `${whole(store.selection.length)} rows, ${whole(store.labelledSelection())} of them labelled` : "";
-}
-
-/** Assign the class with a number from 0 to the selection. */
-export function assign(code) {
-  const known = store.state.classes[code];
-  if (known) give(known.name);
 }
 
 function connection() {
@@ -146,7 +85,7 @@ function connection() {
   const labels = store.waiting === 1 ? "1 label waits" : `${store.waiting} labels wait`;
   let text = "";
   if (away) text = store.refused ? "The server has a new address: open the page it printed, in this tab." : store.state.message ? `The server has ended: ${store.state.message}` : "The server does not answer; reconnecting … Labels are kept in this tab until it is back.";
-  if (away && store.waiting) text += ` ${labels} to be saved.`;
+  if ((away || store.slow) && store.waiting) text += ` ${labels} to be saved.`;
   $("connection").textContent = text;
   document.body.classList.toggle("away", away);
   for (const button of [$("write").querySelector("summary"), $("undo"), $("redo")]) button.classList.toggle("off", away);
@@ -156,13 +95,10 @@ export function connectHead() {
   $("undo").addEventListener("click", () => step("undo"));
   $("redo").addEventListener("click", () => step("redo"));
   $("next-button").addEventListener("click", next);
-  $("new-class").addEventListener("submit", event => {
-    event.preventDefault();
-    const name = $("class-name").value.trim();
-    if (!name) return;
-    give(name);
-    if (store.selection.length && ready()) $("class-name").value = "";
-    $("class-name").blur();
+  $("goal").value = localStorage.getItem("goal") ?? "";
+  $("goal").addEventListener("input", () => {
+    localStorage.setItem("goal", $("goal").value);
+    accuracy();
   });
   $("write").addEventListener("click", event => {
     const what = event.target.closest("[data-what]")?.dataset.what;
@@ -171,7 +107,10 @@ export function connectHead() {
     write(what);
   });
   document.addEventListener("click", event => {
-    for (const menu of document.querySelectorAll(".menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+    for (const menu of document.querySelectorAll(".menu[open]")) {
+      const chosen = event.target.closest("#write button, #more button");
+      if (!menu.contains(event.target) || chosen) menu.open = false;
+    }
   });
   store.on("table", () => {
     const { name, target } = store.table;
@@ -184,7 +123,6 @@ export function connectHead() {
     $("undo").disabled = !store.state.undo;
     $("redo").disabled = !store.state.redo;
     document.body.classList.toggle("busy", Boolean(store.state.refreshing));
-    classes();
     accuracy();
     suggestions();
     speak();
@@ -192,6 +130,5 @@ export function connectHead() {
     Object.assign(document.body.dataset, { version, labelled });
   });
   store.on("selection", suggestions);
-  store.on("selection predictions", selected);
   store.on("connection", connection);
 }

@@ -1,7 +1,10 @@
 // One key, one action. Keys belong to a text field while it has the focus.
 
+import { assign, confirm, give, next, skipSelection } from "./actions.js";
+import { classOfKey } from "./classes.js";
+import { clearFilter, selectShown } from "./filters.js";
 import { $ } from "./dom.js";
-import { assign, give, next } from "./head.js";
+import { history, note } from "./history.js";
 import { fit, zoom } from "./map.js";
 import { encircle } from "./pointer.js";
 import { store } from "./store.js";
@@ -13,6 +16,14 @@ const KEYS = {
   u: () => step("undo"),
   U: () => step("redo"),
   r: () => step("redo"),
+  z: () => step("undo"),
+  Z: () => step("redo"),
+  s: skipSelection,
+  0: skipSelection,
+  a: selectShown,
+  e: note,
+  h: history,
+  Enter: confirm,
   l: () => encircle(),
   f: fit,
   c: () => $("class-name").focus(),
@@ -31,27 +42,37 @@ const KEYS = {
   End: event => moveBy(Infinity, event.shiftKey),
   Escape: clear,
 };
-for (let code = 0; code < 10; code++) KEYS[(code + 1) % 10] = () => assign(code);
+for (let code = 0; code < 9; code++) KEYS[code + 1] = () => assign(code);
 
 function clear() {
   encircle(false);
-  $("write").open = false;
+  for (const menu of document.querySelectorAll(".menu")) menu.open = false;
   $("search").value = "";
   $("class-name").value = "";
+  $("class-match").replaceChildren();
   search("");
+  clearFilter();
   store.select([]);
 }
 
 export function connectKeys() {
   document.addEventListener("keydown", event => {
-    const typing = event.target.matches("input:not([type=checkbox])");
+    const typing = event.target.matches("input:not([type=checkbox]), textarea, select");
     if (typing && event.key === "Escape") {
       event.target.blur();
       return clear();
     }
     if (typing && event.target.id === "search" && event.key === "Enter") return $("grid").focus();
-    if (typing || document.querySelector("dialog[open]") || event.ctrlKey || event.metaKey || event.altKey) return;
-    const action = KEYS[event.key] ?? KEYS[event.key.toLowerCase()];
+    if (typing || document.querySelector("dialog[open]") || event.altKey) return;
+    if (event.ctrlKey || event.metaKey) {
+      const undoes = { z: event.shiftKey ? "redo" : "undo", y: "redo" }[event.key.toLowerCase()];
+      if (undoes) event.preventDefault();
+      if (undoes) step(undoes);
+      return;
+    }
+    if (event.key === "Enter" && event.target.closest("button, summary, a")) return;
+    const name = classOfKey(event.key);
+    const action = name !== null ? () => give(name) : (KEYS[event.key] ?? KEYS[event.key.toLowerCase()]);
     if (!action) return;
     event.preventDefault();
     action(event);

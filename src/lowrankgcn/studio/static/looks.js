@@ -1,8 +1,8 @@
-// How a class looks: a colour that colour-blind readers can distinguish, and a shape from the eighth class on.
+// How a class looks: one of twenty colours, and another shape from the twenty-first class on.
 
 import { NONE } from "./store.js";
 
-export const COLOURS = 7; // --class-0 to --class-6 in style.css; --class-7 is for rows without a prediction
+export const COLOURS = 20; // --class-0 to --class-19 in colours.css; --class-20 is for rows without a prediction
 
 // Paths in a box from −1 to 1: circle, square, triangle, diamond, cross, plus.
 export const SHAPES = [

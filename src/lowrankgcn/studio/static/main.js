@@ -1,7 +1,11 @@
 // Puts the parts of the page together.
 
+import { connectActions } from "./actions.js";
+import { connectClasses } from "./classes.js";
 import { $ } from "./dom.js";
+import { connectFilters } from "./filters.js";
 import { connectHead } from "./head.js";
+import { connectHistory } from "./history.js";
 import { connectKeys } from "./keys.js";
 import { connectMap, place } from "./map.js";
 import { connectPointer } from "./pointer.js";
@@ -19,6 +23,11 @@ function connectTabs() {
   });
 }
 
+history.replaceState(null, "", location.pathname); // the address in the window has no token
+connectActions();
+connectClasses();
+connectFilters();
+connectHistory();
 connectHead();
 connectMap();
 connectPointer();

@@ -22,7 +22,7 @@ export function drawMarks({ context, view, radius, ratio, colours, place }) {
   context.strokeStyle = css(colours.ring);
   context.globalAlpha = 0.45;
   context.beginPath();
-  for (const row of linksOf(joined)) {
+  for (const row of linksOf(joined) ?? []) {
     context.moveTo(...place(joined));
     context.lineTo(...place(row));
   }

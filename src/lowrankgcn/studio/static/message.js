@@ -1,14 +1,15 @@
 // One line of news at the bottom of the page, read aloud by screen readers.
 
-import { $ } from "./dom.js";
+import { $, make } from "./dom.js";
 
 const SECONDS = 6;
 let timer = 0;
 
-export function say(text) {
+/** Show a text, perhaps with a link to a file. */
+export function say(text, file = null) {
   const line = $("message");
-  line.textContent = text;
+  line.replaceChildren(text, ...(file ? [make("a", { href: file.href, download: file.text }, file.text)] : []));
   line.classList.add("shown");
   clearTimeout(timer);
-  timer = setTimeout(() => line.classList.remove("shown"), 1000 * SECONDS);
+  timer = setTimeout(() => line.classList.remove("shown"), 1000 * SECONDS * (file ? 3 : 1));
 }

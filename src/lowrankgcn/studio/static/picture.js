@@ -49,7 +49,7 @@ export function drawn(cells, size) {
 /** Mark the pixels that speak for a class (blue) and against it (orange) on a drawn picture. */
 export function highlighted(cells, amounts, size) {
   const { height, width } = store.table.pixels;
-  const marks = make("canvas", { className: "marks", width, height });
+  const marks = make("canvas", { className: "region", width, height });
   const context = marks.getContext("2d");
   const colours = ["for", "against"].map(side => getComputedStyle(document.documentElement).getPropertyValue(side === "for" ? "--class-0" : "--class-1"));
   const smooth = blurred(amounts, height, width);

@@ -1,6 +1,6 @@
 // Mouse and fingers on the map: drag moves it (or turns a cloud in space), wheel and pinch zoom, a click selects.
 
-import { cellsOf, load } from "./contents.js";
+import { cellsOf, linksOf, load } from "./contents.js";
 import { $, foreign, make, percent, shorten } from "./dom.js";
 import { draw, fit, moved, nearest, overlay, panel, view, within, zoom } from "./map.js";
 import { pictures } from "./picture.js";
@@ -99,7 +99,7 @@ function hover(row, x, y) {
   const name = store.className(store.codes[row]);
   const sure = store.labelled[row] ? "labelled" : percent(store.certainty[row] / 255);
   const cells = cellsOf(row);
-  if (!cells && !asking) asking = setTimeout(() => ask(x, y), QUIET);
+  if ((!cells || (store.table.linked && !linksOf(row))) && !asking) asking = setTimeout(() => ask(x, y), QUIET);
   const line = make("div", {}, `Row ${row + 1}`, ...(name === null ? [] : [" · ", make("bdi", {}, shorten(name, 40)), `, ${sure}`]));
   if (tip.dataset.row !== String(row) || Boolean(cells) !== tip.classList.contains("complete")) {
     tip.replaceChildren(line, ...(cells ? [make("div", { className: "brief" }, ...pictures(row, cells, PICTURE).slice(0, 1), ...title(cells))] : []));

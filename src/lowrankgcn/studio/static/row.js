@@ -48,9 +48,17 @@ function paint() {
   else delete panel.dataset.row;
   const parts = several ? (store.selection.length ? many() : nothing()) : [];
   const random = row !== null && !store.labelled[row] && store.state.random?.includes(row);
-  if (row !== null) parts.push(title(row), random ? make("p", { className: "hint" }, "A random row, to measure the accuracy.") : null, pairs ? content(pairs) : make("p", { className: "hint" }, "Loading …"));
-  if (pairs) parts.push(evidence(current));
+  if (row !== null) parts.push(title(row), marks(current), random ? make("p", { className: "hint" }, "A random row, to measure the accuracy.") : null, pairs ? content(pairs) : make("p", { className: "hint" }, "Loading …"));
+  if (pairs) parts.push(linked(current), evidence(current));
   refill(panel, ...parts.filter(Boolean));
+}
+
+/** Say how many of the rows that a given graph joins to a row have its class. */
+function linked({ row, links = [] }) {
+  const code = store.codes[row];
+  if (!links.length || code === NONE) return null;
+  const same = links.filter(other => store.codes[other] === code).length;
+  return make("p", { className: "hint" }, `${whole(same)} of ${whole(links.length)} linked rows: `, foreign(store.className(code), 60));
 }
 
 function nothing() {
@@ -90,6 +98,16 @@ function title(row) {
     box.append(make("span", { className: "given" }, "labelled ", foreign(store.className(store.codes[row]), 60)), remove);
   }
   return box;
+}
+
+/** Show what is known beside a label: skipped, accepted, who said what, a note. */
+function marks({ row, accepted, note, given = {} }) {
+  const lines = [];
+  if (store.skipped[row]) lines.push(["Skipped: not suggested again. ", make("kbd", {}, "0"), " takes it back."]);
+  if (accepted && store.accepted[row]) lines.push(["Accepted prediction ", foreign(accepted, 60), ". ", make("kbd", {}, "Enter"), " makes it a label."]);
+  for (const [who, name] of Object.entries(given)) lines.push([foreign(who, 40), ": ", foreign(name, 60)]);
+  if (note) lines.push(["Note: ", foreign(note, 10000)]);
+  return lines.length ? make("div", { className: "marks" }, ...lines.map(line => make("p", {}, ...line))) : null;
 }
 
 /** Show cells; what a user has unfolded stays so while probabilities and reasons arrive. */

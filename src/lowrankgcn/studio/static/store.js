@@ -9,10 +9,12 @@ class Store extends EventTarget {
   codes = null; // class of every row
   certainty = null; // 0 to 255
   labelled = null; // 1: labelled
+  skipped = null; // 1: skipped, neither labelled nor suggested
+  accepted = null; // 1: the prediction was accepted as it is
   state = { version: -1, classes: [], suggestions: [], labelled: 0, accuracy: null };
-  history = []; // accuracy as labels grew
   selection = []; // selected rows
   focus = null; // the row to show on the right
+  via = ""; // where it was selected: "table", "shown" for all rows that a filter shows, or elsewhere
   visible = null; // the row whose cells are on the screen
   matches = null; // 1: found by a search; null without one
   connected = true;
@@ -35,8 +37,9 @@ class Store extends EventTarget {
     return code < 0 ? NONE : code;
   }
 
-  select(rows, focus = rows.length ? rows[rows.length - 1] : null) {
+  select(rows, focus = rows.length ? rows[rows.length - 1] : null, via = "") {
     this.selection = rows;
+    this.via = via;
     this.focus = focus;
     this.changed("selection");
   }

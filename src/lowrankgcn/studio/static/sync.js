@@ -4,7 +4,8 @@ import { Refused, Unreachable, binary, get, listen, post } from "./api.js";
 import { NONE, store } from "./store.js";
 import { say } from "./message.js";
 
-const waiting = []; // labels that the server has not confirmed, in order
+const RETRY = 2000; // milliseconds until a label is sent again that a connected server did not confirm
+const waiting = []; // changes that the server has not confirmed, in order
 let shown = []; // labels shown before the predictions contain them
 let sending = false;
 let refreshing = false;
@@ -21,7 +22,7 @@ export async function start() {
   store.changed("table");
   store.changed("predictions");
   listen({ opened: reconnected, version: seen, closed: lost });
-  for (const body of JSON.parse(sessionStorage.getItem(kept()) ?? "[]")) label(body.rows, body.class);
+  for (const { path, body } of JSON.parse(sessionStorage.getItem(kept()) ?? "[]")) enqueue(path, body);
   await locate();
 }
 
@@ -36,49 +37,91 @@ async function locate() {
   store.changed("map");
 }
 
-/** Give the rows a class; null removes their label. The page shows it before the server answers. */
+/** Label rows with a class; null removes their labels. */
 export function label(rows, name) {
   if (!rows.length) return say("Select a row first: click a point, or press N.");
+  enqueue("label", { rows: Array.from(rows), class: name });
+}
+
+/** Remember that the class of rows is not known, or forget it. */
+export const skip = (rows, skipped) => enqueue("skip", { rows: Array.from(rows), skipped });
+
+/** Show a change before the server answers, and send it. */
+function enqueue(path, body) {
   const { startTime } = performance.mark("label");
+  const name = body.class ?? null;
   if (name !== null && store.codeOf(name) === NONE) {
     store.state.classes.push({ name, labelled: 0, predicted: 0 });
   }
-  const entry = { rows, code: name === null ? NONE : store.codeOf(name), version: Infinity, startTime };
+  const entry = { rows: body.rows, name, skipped: Number(body.skipped ?? false), version: Infinity, startTime };
   shown.push(entry);
   unpainted.push(entry);
   show(entry);
   store.changed("state");
   store.changed("predictions");
-  waiting.push({ body: { rows: Array.from(rows), class: name }, entry });
+  waiting.push({ path, body: signed(body), entry });
   count();
   send();
 }
 
-function show({ rows, code }) {
+function show({ rows, name, skipped }) {
+  const code = name === null ? NONE : store.codeOf(name);
   for (const row of rows) {
     store.labelled[row] = code === NONE ? 0 : 1;
+    store.skipped[row] = skipped;
+    store.accepted[row] = 0;
     if (code === NONE) continue;
     store.codes[row] = code;
     store.certainty[row] = 255;
   }
 }
 
+/** Add who makes a change, if this browser knows. */
+function signed(body) {
+  const by = localStorage.getItem("annotator");
+  return by ? { ...body, by } : body;
+}
+
+/** Make a change that is not shown before the server has made it; return its answer, null after a failure. */
+export async function change(path, body = {}) {
+  if (waiting.length) return say("Wait until all labels are saved.");
+  try {
+    const { startTime } = performance.mark("label");
+    const answer = await post(path, signed(body), 0);
+    unpainted.push({ version: answer.version, startTime });
+    await refresh();
+    return answer;
+  } catch (error) {
+    say(error.message);
+    return null;
+  }
+}
+
+/** Take back the last change, or bring it back. */
+export const step = direction => change(direction);
+
 async function send() {
   if (sending) return;
   sending = true;
   while (waiting.length) {
-    const { body, entry } = waiting[0];
+    const { path, body, entry } = waiting[0];
+    const slow = setTimeout(count, RETRY, true);
     try {
-      const { version } = await post("label", body);
+      const { version } = await post(path, body);
       entry.version = version;
       waiting.shift();
     } catch (error) {
-      if (error instanceof Unreachable || error.status === 403) break; // sent again after the next connection
+      if (error instanceof Unreachable || error.status === 403) {
+        if (store.connected) setTimeout(send, RETRY);
+        break; // sent again after the next connection
+      }
       waiting.shift();
       shown = shown.filter(other => other !== entry);
       unpainted = unpainted.filter(other => other !== entry);
       say(error.message);
       await refresh(); // without this label
+    } finally {
+      clearTimeout(slow);
     }
     count();
   }
@@ -97,39 +140,32 @@ async function settle() {
 function keep() {
   try {
     if (store.connected || !waiting.length) sessionStorage.removeItem(kept());
-    else sessionStorage.setItem(kept(), JSON.stringify(waiting.map(({ body }) => body)));
+    else sessionStorage.setItem(kept(), JSON.stringify(waiting.map(({ path, body }) => ({ path, body }))));
   } catch {
     // Too many rows for the browser's storage: they wait as long as the page is open.
   }
 }
 
-function count() {
+function count(slow = false) {
   store.waiting = waiting.length;
+  store.slow = slow && waiting.length > 0;
   keep();
   store.changed("connection");
 }
 
-/** Take back the last label, or bring it back. */
-export async function step(direction) {
-  if (waiting.length) return say("Wait until all labels are saved.");
-  try {
-    const { startTime } = performance.mark("label");
-    const { version } = await post(direction);
-    unpainted.push({ version, startTime });
-    await refresh();
-  } catch (error) {
-    say(error.message);
-  }
-}
-
-/** Write one of the files; the server returns where it lies. */
+/** Write one of the files; the message links to it. */
 export async function write(what) {
-  say("Writing …");
+  const begun = performance.now();
+  const wait = () => say(`Writing … ${Math.round((performance.now() - begun) / 1000)} s`);
+  const timer = setInterval(wait, 1000);
+  wait();
   try {
-    const { path } = await post("write", { what });
-    say(`Written beside the table: ${path.split(/[\\/]/).at(-1)}`);
+    const { path } = await post("write", { what }, 0);
+    say("Written beside the table: ", { href: `api/file/${what}`, text: path.split(/[\\/]/).at(-1) });
   } catch (error) {
     say(error.message);
+  } finally {
+    clearInterval(timer);
   }
 }
 
@@ -159,7 +195,10 @@ function accept(state, predictions) {
   const [version, rows] = new Uint32Array(predictions, 0, 2);
   store.codes = new Uint16Array(predictions, 8, rows);
   store.certainty = new Uint8Array(predictions, 8 + 2 * rows, rows);
-  store.labelled = new Uint8Array(predictions, 8 + 3 * rows, rows).map(flags => flags & 1);
+  const flags = new Uint8Array(predictions, 8 + 3 * rows, rows);
+  for (const [name, bit] of [["labelled", 1], ["skipped", 2], ["accepted", 4]]) {
+    store[name] = flags.map(flag => Number((flag & bit) !== 0));
+  }
   const news = state.message !== store.state.message && state.message;
   for (const { name } of store.state.classes) {
     // A class that only waiting labels have keeps its place behind the known ones.
@@ -169,15 +208,9 @@ function accept(state, predictions) {
   store.state = state;
   shown = shown.filter(entry => entry.version > version);
   shown.forEach(show);
-  remember(state);
   store.changed("state");
   store.changed("predictions");
   if (news) say(news);
-}
-
-function remember({ labelled, accuracy }) {
-  store.history = store.history.filter(point => point.labelled < labelled);
-  if (accuracy) store.history.push({ labelled, ...accuracy });
 }
 
 /** Called by the map when new colours are on the screen. */

@@ -3,7 +3,7 @@
 import { binary, get } from "./api.js";
 import { columnsBetween, edge, openColumns, spaced, widthOf } from "./columns.js";
 import { cellsOf, keep } from "./contents.js";
-import { $, foreign, make, percent, shorten, whole } from "./dom.js";
+import { $, foreign, make, percent, shorten, whenReleased, whole } from "./dom.js";
 import { sign } from "./looks.js";
 import { say } from "./message.js";
 import { drawn, pictured, sent } from "./picture.js";
@@ -20,7 +20,7 @@ const FIXED = [
 
 const grid = $("grid");
 const body = $("body");
-let order = { sort: "row", descending: 0, search: "" };
+let order = { sort: "row", descending: 0, search: "", show: "" };
 let pages = new Map(); // page → its rows, or null while they are on their way
 let stale = new Map(); // the pages before the last change: shown until the new ones arrive
 let total = 0;
@@ -68,7 +68,9 @@ function entry(index) {
 }
 
 function found() {
-  $("found").textContent = order.search ? `${whole(total)} of ${whole(store.table.rows)} rows found` : `${whole(total)} rows`;
+  $("select-shown").hidden = total === 0 || !(order.search || order.show);
+  $("select-shown").textContent = `Select all ${whole(total)}`;
+  $("found").textContent = order.search || order.show ? `${whole(total)} of ${whole(store.table.rows)} rows found` : `${whole(total)} rows`;
 }
 
 // ---------------------------------------------------------------- what is in the window
@@ -99,7 +101,9 @@ function columnsInWindow() {
   return columnsBetween(grid.scrollLeft, grid.scrollLeft + Math.max(1, grid.clientWidth - fixed));
 }
 
-function render() {
+const render = () => whenReleased(grid, paint);
+
+function paint() {
   if (!store.table || !store.codes) return;
   if (!pages.has(0) && total === 0) load(0);
   const columns = columnsInWindow();
@@ -208,14 +212,25 @@ function restart() {
 }
 
 /** Show only rows that contain the text, here and on the map. */
-export async function search(text) {
-  text = text.trim();
-  if (text === order.search) return;
-  order = { ...order, search: text };
+export const search = text => narrow({ search: text.trim() });
+
+/** Show only rows that a filter leaves, here and on the map. */
+export const show = name => narrow({ show: name });
+
+async function narrow(change) {
+  const before = order;
+  order = { ...order, ...change };
+  if (before.search === order.search && before.show === order.show) return;
   restart();
+  await match();
+}
+
+/** Ask which rows search and filter leave. */
+async function match() {
+  const { search: text, show } = order;
   try {
-    const found = text ? new Uint8Array(await binary(`search?${new URLSearchParams({ text })}`)) : null;
-    if (text !== order.search) return;
+    const found = text || show ? new Uint8Array(await binary(`search?${new URLSearchParams({ text, show })}`)) : null;
+    if (text !== order.search || show !== order.show) return;
     store.matches = found;
     store.changed("matches");
   } catch (error) {
@@ -257,7 +272,7 @@ export const windowRows = () => Math.max(1, Math.floor(content() / height) - 1);
 async function choose(row, index, extend) {
   if (!extend || anchor === null) {
     anchor = index;
-    return store.select([row]);
+    return store.select([row], row, "table");
   }
   const [start, end] = [Math.min(anchor, index), Math.max(anchor, index)];
   for (let page = Math.floor(start / PAGE); page <= Math.floor(end / PAGE); page++) if (!pages.get(page)) await load(page);
@@ -296,15 +311,16 @@ export function connectTable() {
     if (store.state.version === version) return;
     version = store.state.version;
     // Classes and certainties come with the predictions: only an order by them is out of date.
-    if (FIXED.some(({ sort }) => sort === order.sort && sort !== "row")) renew();
+    if (order.show || FIXED.some(({ sort }) => sort === order.sort && sort !== "row")) renew();
     else render();
+    if (order.show) match();
   });
   store.on("table", () => {
     const two = pictured() || store.table.columns.some(({ show }) => show === "text");
     height = two ? HIGH : LOW;
     grid.classList.toggle("two", two);
     grid.classList.toggle("drawn", Boolean(store.table.pixels));
-    openColumns(render);
+    openColumns(paint); // at once: columns are resized while the pointer is pressed
   });
   store.on("table predictions", render);
   store.on("selection", () => {
