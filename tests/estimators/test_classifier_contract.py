@@ -23,6 +23,7 @@ from tests.support.contracts.scikit_learn_contract import assert_passes_checks
 
 EXPECTED = {
     "check_classifiers_classes": "-1 marks unlabelled rows, here it is one of two classes",
+    "check_sample_weight_equivalence_on_sparse_data": "as below",
     "check_sample_weight_equivalence_on_dense_data": "rows are nodes of the graph: a repeated row "
     "is a second node, and a row of weight zero still joins its neighbours",
 }

@@ -101,7 +101,9 @@ DATA: dict[str, Fit] = {
     "one class": Fit(r"y: expected labels of at least two classes", y=np.zeros(N, int)),
 }
 OF_POINTS: dict[str, Fit] = {
-    "sparse points": Fit(r"[Ss]parse", sp.csr_array(POINTS), error=TypeError),
+    "infinite sparse features": Fit(
+        r"Input X contains infinity", sp.csr_array(np.full((N, 60), np.inf))
+    ),
     "text column of neighbours": Fit(
         r"X: expected numbers only \(graph='hypergraph' supports categories\), got column "
         r"'colour' of kind category",
@@ -268,7 +270,11 @@ PROCESS: dict[str, Fit] = {
         r"class_shares\[1\]: expected a finite number > 0", class_shares={0: 1.0, 1: 0.0}
     ),
     "unhashable cells": Fit(r"column 'a': expected hashable values", pd.DataFrame({"a": [{}] * N})),
-    "incidence": Fit(r"incidence: expected entries 0 and 1", sp.csr_array((POINTS > 0) * 2.0)),
+    "incidence": Fit(
+        r"incidence: expected entries 0 and 1",
+        sp.csr_array((POINTS > 0) * 2.0),
+        options={"graph": "hypergraph"},
+    ),
 }
 
 

@@ -2,7 +2,7 @@
 
 A command names its arguments and options, and gets their values as attributes of one object:
 
->>> @command("model row seed")
+>>> @command("model some_rows seed")
 ... def describe(args: Arguments) -> None:
 ...     print(args.model, args.row, args.seed)
 >>> describe(model="cars.model", row=[1], seed=0)

@@ -118,8 +118,11 @@ class Contribution:
     def words(self, first: int = 0) -> str:
         """Say in plain words what supports the class, counting rows from `first`.
 
+        >>> from lowrankgcn.estimators import Contribution, Nearest
         >>> Contribution("column", "size", "5.1", 1.0, level="high").words()
         'size 5.1 is high'
+        >>> Contribution("column", "note", Nearest((3,), ("cat",)), 1.0).words(first=1)
+        'note like that of labelled rows 4 (cat)'
         >>> Contribution("row", 16, "setosa", 0.3).words(first=1)
         'similar to row 17 (setosa)'
         """
@@ -128,6 +131,8 @@ class Contribution:
         if self.kind == "block":
             return block_words(str(self.name))
         name = f"column {self.name}" if isinstance(self.name, int) else self.name
+        if isinstance(self.value, Nearest):
+            return f"{name} like that of labelled rows {self.value.text(first)}"
         return f"{name} {self.value} is {self.level}" if self.level else f"{name} is {self.value}"
 
 

@@ -170,12 +170,13 @@ class GCNClassifier(SemiSupervisedClassifier):
     --------
     >>> import lowrankgcn as lg, numpy as np
     >>> cars = lg.datasets.load_cars(target="buying", as_frame=True)
+    >>> table = cars.data.drop(columns="buying")  # the class itself
     >>> y = np.full(1728, "", dtype=object)
     >>> y[cars.training] = cars.target.iloc[cars.training].astype(str)
-    >>> classifier = lg.GCNClassifier(random_state=0).fit(cars.data, y)
+    >>> classifier = lg.GCNClassifier(random_state=0).fit(table, y)
     >>> classifier.graph_
-    Hypergraph(1728 nodes, 21 hyperedges)
-    >>> classifier.predict_proba(cars.data.head(2)).shape
+    Hypergraph(1728 nodes, 17 hyperedges)
+    >>> classifier.predict_proba(table.head(2)).shape
     (2, 4)
     """
 

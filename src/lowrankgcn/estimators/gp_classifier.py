@@ -158,12 +158,13 @@ class SpectralGPClassifier(ProcessClassifier):
     --------
     >>> import lowrankgcn as lg, numpy as np
     >>> cars = lg.datasets.load_cars(target="buying", as_frame=True)
+    >>> table = cars.data.drop(columns="buying")  # the class itself
     >>> y = np.full(1728, "", dtype=object)
     >>> y[cars.training] = cars.target.iloc[cars.training].astype(str)
-    >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(cars.data, y)
+    >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(table, y)
     >>> sorted(classifier.graphs_)
     ['gaussian', 'hypergraph', 'neighbours']
-    >>> classifier.predict_proba(cars.data.head(2)).shape
+    >>> classifier.predict_proba(table.head(2)).shape
     (2, 4)
     """
 
@@ -300,7 +301,6 @@ class SpectralGPClassifier(ProcessClassifier):
         """Return the estimator tags of scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
-        tags.input_tags.sparse |= isinstance(self.graph, Graph) or self.graph in ("auto", "knn")
         return tags
 
 

@@ -167,7 +167,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         graph = self.graph if isinstance(self.graph, str) else ""
         tags.input_tags.pairwise = graph == "precomputed"
         tags.input_tags.allow_nan = graph != "precomputed"
-        tags.input_tags.sparse = graph in ("precomputed", "hypergraph")
+        tags.input_tags.sparse = True  # narrow rows become dense
         return tags
 
 
