@@ -106,7 +106,7 @@ def test_tags() -> None:
     assert is_classifier(SpectralGPClassifier())
     assert tags.allow_nan and tags.categorical and tags.string and tags.sparse
     assert not tags.pairwise
-    assert not get_tags(SpectralGPClassifier(graph="knn")).input_tags.sparse
+    assert get_tags(SpectralGPClassifier(graph="knn")).input_tags.sparse
     weights = get_tags(SpectralGPClassifier(graph="precomputed")).input_tags
     assert weights.pairwise and weights.sparse and not weights.allow_nan
 
