@@ -132,6 +132,14 @@ def test_links_between_files_resolve() -> None:
             assert not anchor or anchor in anchors(target), where
 
 
+def test_figures_at_the_top_of_the_readme_are_those_of_the_evidence() -> None:
+    top = (ROOT / "README.md").read_text("utf-8").partition("\n## ")[0]
+    figures = re.findall(r"\b(\d+\.\d) %", top)
+    evidence = (ROOT / "docs" / "evidence.md").read_text("utf-8")
+    assert len(figures) > 3
+    assert [one for one in figures if not re.search(rf"\b{one}\b", evidence)] == []
+
+
 def test_docstrings_have_no_substitutions() -> None:
     """Outside formulas and code, reStructuredText reads |E| as a substitution."""
     pytest.importorskip("dask", reason="Dask is not installed")
