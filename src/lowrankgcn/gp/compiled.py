@@ -105,6 +105,8 @@ class CompiledScores:
                 self._leaves = LeafSums(block, amplitude * readout, maps.features)
             elif isinstance(block, PropagatedBlock):
                 self._propagated.append((block, amplitude * readout))
+            else:
+                raise TypeError(f"no compiled scores of {type(block).__name__}")
         self._known = {name: M for name, M in spectral.items() if name in known}
         unknown = {name: M for name, M in spectral.items() if name not in known}
         self._means: MeanScores | None = None
