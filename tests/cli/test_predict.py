@@ -111,12 +111,14 @@ class TestPredict:
     ) -> None:
         new = cars(20, 3).assign(more="x")
         new.loc[:2, "colour"] = ["pink", "pink", "grey"]
+        new.loc[3:4, "kind"] = "Other"
         path = tmp_path / "new.csv"
         new.to_csv(path, index=False)
         assert call("predict", str(model), str(path), "--out", str(tmp_path / "out.csv")) == 0
         text = " ".join(capsys.readouterr().out.split())
         assert "columns that the model does not use: 'more'" in text
         assert "column 'colour': 3 cells with values unknown to the model ('grey', 'pink')" in text
+        assert "column 'kind': 2 labels of names that are no class of the model ('Other')" in text
         assert "of 20 labelled rows" in text
 
     def test_one_row(self, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -145,7 +145,7 @@ def test_files_and_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     parts = document["rows"][0]["contributions"]
     assert {"row", "class"} == set(next(p for p in parts if p["name"] == "vectors")["value"][0])
     assert call("predict", str(model), str(rest)) == 2
-    assert "vectors" in capsys.readouterr().err
+    assert "--vectors reads vectors from a file" in capsys.readouterr().err
     np.save(vectors, IMAGES[:5])
     assert call("predict", str(model), str(rest), *options) == 2
     assert "e.npy: expected an array of numbers with 150 rows" in capsys.readouterr().err

@@ -110,6 +110,10 @@ def test_sheets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for sheet in ("The data", "2", 2):
         table = read_file(path, sheet=sheet)
         assert names(table) == ["kind", *PLAIN] and not table.notes
+    book.active.delete_rows(2)
+    book.save(path.with_name("cover.xlsx"))
+    with pytest.raises(ValueError, match="got none; --sheet reads one of 'About', 'The data'"):
+        read_file(path.with_name("cover.xlsx"))
     with pytest.raises(ValueError, match="--sheet: expected 'About', 'The data' or a number"):
         read_file(path, sheet="3")
     assert call("classify", str(path), "--target", "kind") == 2

@@ -3,6 +3,8 @@
 >>> labels = pd.Series(["Yes", "yes ", "Y", "No", None], dtype=object)
 >>> merged_classes(labels, "Yes=Y", ignore_case=True)[0].tolist()
 ['Yes', 'Yes', 'Yes', 'No', None]
+>>> merged_classes(labels.replace("No", "yes"), "Yes=Y", ignore_case=True)[0].unique().tolist()
+['Yes', None]
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ def merged_classes(
     merge : str, optional
         The option ``--merge-classes``: names of classes, each with the names that it replaces.
     ignore_case : bool
-        Whether names that differ only by blanks, case or ".0" are one class. It gets the most
-        frequent one of them.
+        Whether names that differ only by blanks, case or ".0" are one class. It gets the name in
+        `merge`, or the most frequent one of them.
 
     Raises
     ------
@@ -52,6 +54,7 @@ def merged_classes(
         totals = counts.groupby(renamed).sum()
         plain = totals.index.map(plain_name)
         usual = totals.groupby(plain).idxmax()
+        usual = {**usual, **{plain_name(name): name for name in new_name.values()}}
         new_name = {one: usual[plain_name(new_name.get(one, one))] for one in counts.index}
     changed = {one: name for one, name in new_name.items() if one != name}
     if not changed:

@@ -28,8 +28,8 @@ def predict(args: Arguments) -> None:
     """Classify all rows of a table with a model written by `classify --save`.
 
     Columns are matched by name, in any order, without case and blanks if need be; others are
-    ignored. **--allow-missing** reads columns that the table lacks as missing cells. Values that
-    the model was not trained on are counted. The output has two more columns, **prediction** and
+    ignored. **--allow-missing** treats absent columns as columns of missing cells. Values that the
+    model was not trained on are counted. The output has two more columns, **prediction** and
     **probability**; it is printed unless **--out** or **--json** is given.
 
     Examples
@@ -92,6 +92,12 @@ def predict(args: Arguments) -> None:
         agreement = {"right": tally.right, "rows": tally.checked}
         share = percent(tally.right / tally.checked)
         facts["agreement"] = f"{share} of {plural(tally.checked, 'labelled row')}"
+    if tally.other_labels:
+        texts = sorted(tally.other_labels)
+        listed = ", ".join(map(repr, texts[:_SHOWN])) + (", …" if len(texts) > _SHOWN else "")
+        number = plural(tally.other_labels.total(), "label")
+        others = f"{number} of names that are no class of the model ({listed})"
+        run.notes.append(f"column {columns.target!r}: {others} count as wrongly predicted")
     expected = {columns.target, *columns.used, *columns.left_out, *earlier}
     extra = [name for name in file.frame.columns if name in matched and name not in expected]
     run.notes += [*file.notes, *notes, *labelled_table.earlier_note(earlier, "replaced")]

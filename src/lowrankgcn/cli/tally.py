@@ -38,6 +38,8 @@ class Tally:
         All labelled rows without their own label, see :func:`audit_labels`.
     right, checked : int
         Rows of :meth:`check` that are predicted correctly, and all of them.
+    other_labels : Counter
+        Labels of these rows that are no class of the model.
     empty : int
         Rows without a label and without any cell.
     unreadable : Counter
@@ -51,6 +53,7 @@ class Tally:
         self.level: float | None = None
         self.audit: Any = None
         self.n_rows = self.n_labelled = self.right = self.checked = self.empty = 0
+        self.other_labels: Counter[str] = Counter()
         self.unreadable: Counter[Any] = Counter()
         self.unknown: Counter[tuple[str, str]] = Counter()
         self._missing = self._single = self._several = self._unsure = 0
@@ -97,7 +100,9 @@ class Tally:
     def check(self, predictions: Predictions, labels: pd.Series) -> None:
         """Count the rows with one of `labels`, and those among them predicted correctly."""
         classes = np.array([*map(lower_boolean, self.classes), None], dtype=object)
-        right = labels.notna() & (labels.map(lower_boolean) == classes[predictions.codes])
+        named = labels.map(lower_boolean)
+        right = labels.notna() & (named == classes[predictions.codes])
+        self.other_labels.update(labels[labels.notna() & ~named.isin(classes)])
         self.checked += int(labels.notna().sum())
         self.right += int(right.sum())
 

@@ -16,7 +16,7 @@ from lowrankgcn.gp.shares import evenness
 from lowrankgcn.operators import FloatArray
 
 # A label is suspicious if it is wrong with more than this probability, if that share of all labels
-# is wrong and the distribution without it is right (benchmarks/suspects.py).
+# is wrong and the distribution without it is right (benchmarks/few_labels.py).
 _WRONG_LABELS, _SUSPICIOUS = 0.05, 0.33
 _MOST_BINS = 10
 _ROWS_OF_A_BIN = 10  # fewer rows show chance more than calibration

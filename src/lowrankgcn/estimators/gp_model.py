@@ -140,6 +140,10 @@ class GPModel:
         """Scores of rows."""
         return CompiledScores(self.process, self.maps)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Compiled scores are several times as large as the model; a copy compiles its own.
+        return {name: value for name, value in vars(self).items() if name != "compiled"}
+
     def _distributions(self, parts: Any) -> FloatArray:
         return self.process.distributions(self.compiled.at(parts))
 

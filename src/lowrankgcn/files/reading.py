@@ -347,7 +347,9 @@ def _parse(
     notes += more
     check_columns(table.schema)
     if 0 in table.shape:
-        raise ValueError("expected at least one row below the header, got none")
+        titles = list(about.get("sheets", ()))
+        advice = f"; --sheet reads one of {', '.join(map(repr, titles))}" if titles[1:] else ""
+        raise ValueError(f"expected at least one row below the header, got none{advice}")
     return TableFile(table, format or "csv", "", notes=tuple(notes), **about)
 
 

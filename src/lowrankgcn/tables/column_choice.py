@@ -156,6 +156,8 @@ class Columns:
         if absent:
             plural = "columns" if len(absent) > 1 else "the column"
             advice = "--allow-missing takes their cells as missing"
+            if any(self.used[name] == "vector" for name in absent):
+                advice += ", and --vectors reads vectors from a file"
             got = f"{listed(table.names)}; {advice}"
             raise ValueError(f"expected {plural} {listed(absent)}, got {got}")
         typed: dict[Name, Cells] = {}
