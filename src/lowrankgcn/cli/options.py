@@ -32,8 +32,8 @@ _DATASETS = (
 )
 _TARGET = "Column of the classes; its cells are empty in unlabelled rows."
 _LABELS = (
-    "File with more labels: a journal of the studio, tasks of Label Studio, or a table with the "
-    "target and row numbers as suggest writes or --key; repeat."
+    "Files with more labels, after the table: journals of the studio, tasks of Label Studio, or "
+    "tables with the target and row numbers as suggest writes or --key; or repeat the option."
 )
 _CLASSES = (
     "Names of classes, separated by commas; or a file with the column class, and optionally "
@@ -117,7 +117,7 @@ _PARTS = Literal["spiral", "cars", "mushrooms", "ranks", "smoothers", "filters",
 _SHARES_OF = Literal["auto", "labels", "equal"]
 _KINDS = Literal["auto", "columns", "rows", "blocks"]
 _OPTIONS = (
-    _option("--labels", list[Path], "FILE", _LABELS, _LABELLING),
+    _option("--labels", list[Path], "FILE …", _LABELS, _LABELLING),
     _option(
         "--key",
         str,

@@ -31,7 +31,7 @@ function buttons() {
       { type: "button", className: "class", title: `${shorten(name, 200)}: ${counts}${described ? `\n${described}` : ""}`, "aria-keyshortcuts": key },
       key === null ? null : make("kbd", {}, key),
       sign(code),
-      foreign(name, 28),
+      foreign(name, 60),
       make("span", { className: "number" }, make("b", {}, whole(labelled)), store.state.blind ? "" : ` / ${whole(predicted)}`),
     );
     button.addEventListener("click", () => give(name));
