@@ -53,7 +53,11 @@ def test_journals_of_two_people_are_merged_and_compared(
     options = [word for path in paths for word in ("--labels", str(path))]
     command = ["classify", str(table), "--target", "kind", *options]
     assert call(*command, "--json") == 0
-    document = json.loads(capsys.readouterr().out)
+    output = capsys.readouterr().out
+    files = ["--labels", *map(str, paths)]  # several files after one option
+    assert call("classify", str(table), *files, "--target", "kind", "--json") == 0
+    document, again = json.loads(output), json.loads(capsys.readouterr().out)
+    assert again["agreement"] == document["agreement"]
     shown = document["agreement"]
     kappa = cohen_kappa_score([n for _, n in first[:11]], [n for _, n in second[:11]])
     assert (shown["people"], shown["rows"]) == (["anna", "ben"], 11)

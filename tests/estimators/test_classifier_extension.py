@@ -17,6 +17,9 @@ from lowrankgcn.estimators.gcn_setup import table_features
 from lowrankgcn.tables import Table
 from tests.support.each import each
 
+# Here a column often is the class itself.
+pytestmark = pytest.mark.filterwarnings("ignore::lowrankgcn.exceptions.LabelWarning")
+
 CARS = lg.datasets.load_cars("buying", as_frame=True)
 
 

@@ -24,6 +24,9 @@ from lowrankgcn import (
 from lowrankgcn.nn import TrainingRecord
 from tests.support.each import each
 
+# Here a column often is the class itself.
+pytestmark = pytest.mark.filterwarnings("ignore::lowrankgcn.exceptions.LabelWarning")
+
 N = 90
 POINTS, TRUTH = make_blobs(N, centers=3, n_features=2, cluster_std=1.0, random_state=3)
 LABELS = np.full(N, -1)

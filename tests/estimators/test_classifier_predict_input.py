@@ -23,6 +23,9 @@ from tests.support.cases.input_problems import (
     quick,
 )
 
+# Here a column often is the class itself.
+pytestmark = pytest.mark.filterwarnings("ignore::lowrankgcn.exceptions.LabelWarning")
+
 INCIDENCE = sp.csr_array((POINTS > 0) * 1.0)
 FITTED: dict[str, tuple[Any, dict[str, Any]]] = {
     "points": (POINTS, {}),

@@ -11,6 +11,9 @@ import pytest
 from lowrankgcn import Hypergraph
 from tests.support.cases.input_problems import FRAME, LABELS, POINTS, TABLE, N, changed, quick
 
+# Here a column often is the class itself.
+pytestmark = pytest.mark.filterwarnings("ignore::lowrankgcn.exceptions.LabelWarning")
+
 WORKING: dict[str, tuple[Any, dict[str, Any]]] = {
     "points": (POINTS, {}),
     "integers": (POINTS.round().astype(int), {}),

@@ -21,7 +21,11 @@ from lowrankgcn.nn import TrainingRecord, train
 from lowrankgcn.spectral.kernel import low_rank_kernels
 from tests.conftest import SpiralData
 
-pytestmark = [pytest.mark.paper, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.paper,
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::lowrankgcn.exceptions.LabelWarning"),  # buying prices
+]
 
 RESTARTS = 100
 

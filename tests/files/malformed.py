@@ -146,6 +146,6 @@ UNUSABLE: dict[str, tuple[str, bytes, str]] = {
     "bytes in Parquet": (
         "t.parquet",
         parquet({"size": [b"\xff", b"\xfe", b"\xfd"], "kind": ["a", "b", None]}),
-        "column 'size'",
+        "'size' is left out",
     ),
 }

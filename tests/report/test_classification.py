@@ -13,6 +13,7 @@ from lowrankgcn._format import shorten
 from lowrankgcn.files import Columns, choose_columns
 from lowrankgcn.report.classification import Classification, cell_texts
 from lowrankgcn.report.pages import describe_rows, map_rows
+from lowrankgcn.tables.text_vectors import TextVectors
 from tests.report.classified import blobs, classified, decoded, of_kind, process
 
 
@@ -78,10 +79,11 @@ def test_overview_of_cells_importance_and_texts() -> None:
     )
     used: Any = {"size": "number", "kind": "category", "review": "text", "day": "date"}
     used |= {"review: stars": "number", "new": "number"}
-    columns = Columns("class", used, {"lists": "dropped"}, {"review": ("good", "bad")})
+    vectors = TextVectors((), np.zeros(0, np.float32), np.zeros((0, 1), np.float32))
+    columns = Columns("class", used, {"lists": "dropped"}, {"review": vectors})
     points, _ = blobs(6, 2)
     classifier = process().fit(points, [0, 1, 0, 1, -1, -1])
-    shares = {"review: good": 0.3, "size": 0.4, "review: bad": 0.2, "day": 0.06, "kind": 0.0}
+    shares = {"review": 0.5, "size": 0.4, "day": 0.06, "kind": 0.0}
     shares["review: stars"] = 0.04
     evidence = replace(classifier.evidence_, importance=shares)
     given = [0, 1, 0, 1, -1, -1]

@@ -58,10 +58,10 @@ def test_settled_answers_equal_a_fresh_fit(more: dict[str, Any]) -> None:
     engine = Engine(TABLE, parameters)
     base = engine.settle(some_labels([]))
     assert len(set(base.suggestions)) == 10 and base.distributions is None
-    agreement = []
+    agreement, stale = [], []
     for count in (3, 4, 6, 15, 17):
         labels = some_labels(range(count))
-        quick = engine.update(base, labels)
+        last, quick = base, engine.update(base, labels)
         base = engine.settle(labels)
         fresh = lg.SpectralGPClassifier(**parameters).fit(FRAME, labels)
         assert base.classes == tuple(fresh.classes_)
@@ -75,9 +75,18 @@ def test_settled_answers_equal_a_fresh_fit(more: dict[str, Any]) -> None:
         assert base.suggestions == tuple(fresh.suggest(10).tolist())
         assert quick is not None and quick.distributions is not None
         np.testing.assert_allclose(quick.distributions.sum(axis=1), 1, atol=1e-5)
-        names = np.array(quick.classes, object)[quick.distributions.argmax(axis=1)]
-        agreement.append((names == fresh.transduction_).mean())
-    assert not agreement or (min(agreement) > 0.6 and np.mean(agreement) > 0.85)
+        agreement.append(_agreement(quick, fresh))
+        stale.append(0 if last.distributions is None else _agreement(last, fresh))
+    if agreement:  # the first labels change the amplitudes, which an update keeps
+        assert min(agreement) > 0.5 and min(agreement[3:]) > 0.9
+        assert np.mean(agreement[1:]) > np.mean(stale[1:])  # better than no update
+
+
+def _agreement(answer: Answer, fitted: lg.SpectralGPClassifier) -> float:
+    """Return the share of rows that both put in the same class."""
+    assert answer.distributions is not None
+    names = np.array(answer.classes, object)[answer.distributions.argmax(axis=1)]
+    return float(np.mean(names == fitted.transduction_))
 
 
 def test_accuracy_is_that_of_random_rows_alone() -> None:

@@ -170,3 +170,13 @@ class TestColumns:
             scores[bool(drop)] = right[hidden].mean()
         assert scores[True] < 0.6
         assert scores[False] > 0.9
+
+
+def test_texts_of_low_rank_give_the_same_vectors_each_time() -> None:
+    """Texts of the same words in another order have equal rows."""
+    generator = np.random.default_rng(0)
+    texts = {" ".join(generator.permutation(NOUNS[k : k + 5])) for k in range(5) for _ in range(60)}
+    column = cells(*sorted(texts))
+    first, second = (TextVectors.fit(column) for _ in range(2))
+    assert first is not None and second is not None and len(column.values) > 200
+    np.testing.assert_allclose(first.basis, second.basis, atol=1e-6)

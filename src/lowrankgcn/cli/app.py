@@ -71,8 +71,28 @@ def _plain(message: str) -> str:
     return f"{found[1]}expected one of {choices}, got {found[2]}"
 
 
-class _PlainHelp(TyperCommand):
-    """Shows the flag --help without the type that Typer adds to flags."""
+def _several(arguments: list[str]) -> list[str]:
+    """Repeat --labels before each of several files after it.
+
+    If the table does not come first, a later file may be the table, unless it is named as a
+    journal of the studio.
+    """
+    table_first = bool(arguments) and not arguments[0].startswith("-")
+    repeated, files = [], False
+    for before, word in zip(["", *arguments], arguments, strict=False):
+        files = not word.startswith("-") and (files or before == "--labels")
+        more = files and before != "--labels" and (table_first or word.endswith(".labels.jsonl"))
+        repeated += ["--labels", word] if more else [word]
+    return repeated
+
+
+class _Command(TyperCommand):
+    """Accepts several files after --labels, and shows --help without the type of flags."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments."""
+        takes = any("--labels" in one.opts for one in self.params)
+        return super().parse_args(ctx, _several(args) if takes else args)
 
     def get_help_option(self, ctx: Any) -> Any:
         """Return the option --help."""
@@ -112,4 +132,4 @@ def main(
 for _module in (classify, predict, audit, explain, suggest, studio, compare, reproduce, demo):
     _command = getattr(_module, _module.__name__.rpartition(".")[2])
     _help, _, _examples = str(inspect.getdoc(_command)).partition("Examples\n--------\n")
-    app.command(cls=_PlainHelp, help=_help, epilog=f"Examples:\n\n{_examples}")(_command)
+    app.command(cls=_Command, help=_help, epilog=f"Examples:\n\n{_examples}")(_command)

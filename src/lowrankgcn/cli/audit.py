@@ -16,7 +16,7 @@ def audit(args: Arguments) -> None:
     another class is suspicious: its label may be a mistake, or the row is unusual.
 
     **--out** writes the labelled rows with their numbers, suspicious ones first: **label
-    probability** without the own label, **loo_class**, the most probable class without it, and its
+    probability** without this label, **loo_class**, the most probable class without it, and its
     probability. Correct the labels there, and pass the file to **lowrankgcn classify** or **audit**
     with **--labels**.
 

@@ -32,19 +32,19 @@ _DATASETS = (
 )
 _TARGET = "Column of the classes; its cells are empty in unlabelled rows."
 _LABELS = (
-    "File with more labels: a journal of the studio, tasks of Label Studio, or a table with the "
-    "target and row numbers as suggest writes or --key; repeat."
+    "Files with more labels, after the table: journals of the studio, tasks of Label Studio, or "
+    "tables with the target and row numbers as suggest writes or --key; or repeat the option."
 )
 _CLASSES = (
-    "Classes with these names, separated by commas; or a file with the column class, and perhaps "
+    "Names of classes, separated by commas; or a file with the column class, and optionally "
     "description and key."
 )
-_ANNOTATOR = "Who labels: written in each line of an own journal, TABLE.NAME.labels.jsonl."
+_ANNOTATOR = "Name of the person who labels, with a separate journal: TABLE.NAME.labels.jsonl."
 _SAFE = "In CSV, put an apostrophe before texts and names that spreadsheets read as formulas."
 _UNLABELLED = "Texts that mark unlabelled rows, such as NA,?; '' for empty cells only."
 _CLASS = "Text that is a class, such as none, although it often marks unlabelled rows; repeat."
 _MERGE = "Merge classes, such as 'Yes=yes,Y;No=no,N'."
-_EDGES = "Edges of a graph of the rows: two columns of row numbers or --key, perhaps weights."
+_EDGES = "Edges of a graph of the rows: two columns of row numbers or --key, optionally weights."
 _HYPEREDGES = "Hyperedges of the rows: a column of row numbers or --key, and one of hyperedges."
 _VECTORS = "One vector of numbers for each row, such as an embedding, in a NumPy file (.npy)."
 _METHOD = "gp: Gaussian process; gcn: the networks of the paper (needs torch)."
@@ -117,7 +117,7 @@ _PARTS = Literal["spiral", "cars", "mushrooms", "ranks", "smoothers", "filters",
 _SHARES_OF = Literal["auto", "labels", "equal"]
 _KINDS = Literal["auto", "columns", "rows", "blocks"]
 _OPTIONS = (
-    _option("--labels", list[Path], "FILE", _LABELS, _LABELLING),
+    _option("--labels", list[Path], "FILE …", _LABELS, _LABELLING),
     _option(
         "--key",
         str,
@@ -126,11 +126,11 @@ _OPTIONS = (
         _LABELLING,
     ),
     _flag("--by-position", "Keep labels of a journal at their row numbers.", _LABELLING),
-    _flag("--skip-unknown", "Leave out labels of rows that the table lacks.", _LABELLING),
+    _flag("--skip-unknown", "Leave out labels of rows that are not in the table.", _LABELLING),
     _option("--unlabelled", str, "TEXT,TEXT,…", _UNLABELLED, _LABELLING),
     _option("--class", list[str], "TEXT", _CLASS, _LABELLING),
     _option("--merge-classes", str, "NEW=OLD,…;…", _MERGE, _LABELLING),
-    _flag("--ignore-case", "Classes that differ by case or blanks only are one.", _LABELLING),
+    _flag("--ignore-case", "Merge classes that differ by case or blanks only.", _LABELLING),
     _option("--drop", list[str], "COLUMN", "Column to ignore; repeat, or use commas.", _COLUMNS),
     _option("--categorical", list[str], "COLUMN", "Column to use as categories.", _COLUMNS),
     _option("--numeric", list[str], "COLUMN", "Column to use as numbers.", _COLUMNS),
@@ -141,7 +141,7 @@ _OPTIONS = (
     _option("--sheet", str, "NAME|N", "Sheet of a workbook.", _READING, show_default="the first"),
     _option("--header-row", int, "N", "Line with the column names.", _READING, min=1, **_AUTO),
     _option("--vectors", Path, "FILE", _VECTORS, _READING),
-    _flag("--allow-missing", "Read columns that the table lacks as missing cells.", _READING),
+    _flag("--allow-missing", "Treat absent columns as columns of missing cells.", _READING),
     _output("--out -o", _OUT),
     _flag("--overwrite", "Allow --out to replace the table.", _OUTPUT),
     _flag("--safe-csv", _SAFE, _OUTPUT),

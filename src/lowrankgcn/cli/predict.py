@@ -28,8 +28,8 @@ def predict(args: Arguments) -> None:
     """Classify all rows of a table with a model written by `classify --save`.
 
     Columns are matched by name, in any order, without case and blanks if need be; others are
-    ignored. **--allow-missing** reads columns that the table lacks as missing cells. Values that
-    the model was not trained on are counted. The output has two more columns, **prediction** and
+    ignored. **--allow-missing** treats absent columns as columns of missing cells. Values that the
+    model was not trained on are counted. The output has two more columns, **prediction** and
     **probability**; it is printed unless **--out** or **--json** is given.
 
     Examples

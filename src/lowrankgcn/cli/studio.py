@@ -34,9 +34,9 @@ def studio(args: Arguments) -> None:
     **lowrankgcn classify --labels** accepts it. The page writes the labelled table, the classified
     table, the report and the model beside the table. Ctrl-C ends the server.
 
-    Several people label the same table with **--annotator**, each in an own journal. **lowrankgcn
-    classify --labels** with all journals says how far they agree; the studio with the same
-    **--labels** lists the rows on which they do not.
+    Several people label the same table with **--annotator**, each in a separate journal.
+    **lowrankgcn classify --labels** with all journals prints how far they agree; the studio with
+    the same **--labels** lists the rows on which they do not.
 
     Examples
     --------

@@ -217,7 +217,7 @@ def read_rows(
     if _may_hold_texts(X) and graph != "precomputed" and getattr(graph, "row_kind", "") != "table":
         with suppress(ValueError):  # the validation below raises
             table = check_rows(holder, X, "table", reset=True)
-            columns = _choose(table)
+            columns = _choose(table, constants=numbers == "points")
             X = X if columns is None else columns.features(table)
     if numbers == "points" and isinstance(X, Table):
         X = X.expanded()
@@ -250,9 +250,21 @@ def _may_hold_texts(X: Any) -> bool:
     return frame or getattr(getattr(X, "dtype", None), "kind", "") in tuple("OUSTV")
 
 
-def _choose(table: Table) -> Columns | None:
-    """Choose columns, with a warning about guesses and identifiers; None if none is left."""
+def _choose(table: Table, *, constants: bool) -> Columns | None:
+    """Choose columns, with a warning about guesses and identifiers; None if none is left.
+
+    Networks also use constant texts. Each is a hyperedge of all rows, as in the paper.
+    """
     columns = choose_columns(table, None, allow_no_features=True)
+    if constants:
+        more = {
+            name: columns.used.get(name, "category")
+            for name in table.names
+            if name in columns.used
+            or (columns.left_out[name] == "constant" and table[name].kind == "category")
+        }
+        left_out = {name: why for name, why in columns.left_out.items() if name not in more}
+        columns = replace(columns, used=more, left_out=left_out)
     if not columns.used:
         return None
     if notes := [*columns.left_out_notes(["identifier"]), *columns.notes]:

@@ -4,7 +4,7 @@
 ``linear``, ``radial``    kernels of the standard scores; with ``-ranks`` those of the ranks
 ``…-6``, ``-20``, ``-60`` flat filters: the first eigenvectors of a graph
 ``…-inverse``             the filter 0.01/(λ + 0.01) on all eigenvectors
-``ego`` … ``near``        features that are propagated on a given graph (:mod:`.graph_filters`)
+``ego`` … ``near``        features that are propagated on a given graph (``graph_filters``)
 ``weighted-…``            kernels of the ranks, columns weighted by differences of classes
 ``random-forest``         leaves of a forest fitted to the labelled rows
 ========================= ==================================================================

@@ -253,7 +253,7 @@ def choose_columns(
         note. Commas before groups of three digits separate thousands. A note reports columns
         in which at least 80 % of the cells, but not all, are numbers or dates. Texts of three or
         more words on average that differ in more than half of the rows are free text. It becomes
-        vectors of 100 numbers (30 to 100 beyond 200,000 rows): principal directions of the
+        vectors of 64 numbers (fewer beyond 300,000 rows, at least 30): principal directions of the
         frequencies of the 10,000 most frequent groups of three and four letters. Lists of equally
         many numbers are vectors, too. All other texts are categories.
 

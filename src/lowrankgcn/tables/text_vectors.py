@@ -43,6 +43,7 @@ _LEAST_ROWS = 2  # with an n-gram
 _MOST_GRAMS = 10_000  # the most frequent ones
 _SAMPLE = 20_000  # texts that are fitted
 _CHUNK = 50_000  # texts whose frequencies are held at a time
+_MORE_DIRECTIONS, _STEPS = 16, 6  # of the subspace iteration
 
 
 def is_free_text(cells: Cells) -> bool:
@@ -79,8 +80,6 @@ class TextVectors:
     @classmethod
     def fit(cls, cells: Cells) -> TextVectors | None:
         """Fit to a column; None if no n-gram occurs in two rows."""
-        from scipy.sparse.linalg import svds
-
         step = -(-len(cells.values) // _SAMPLE)
         n_rows = np.bincount(cells.codes[~cells.missing], minlength=len(cells.values))[::step]
         counts, known = _frequencies(_texts(cells)[::step])
@@ -96,10 +95,7 @@ class TextVectors:
         X = sp.csr_array(sp.diags_array(np.sqrt(n_rows)) @ rows)
         most = min(_RANK, max(_LEAST_RANK, _MOST_CELLS // max(1, len(cells))))
         rank = min(most, *X.shape)
-        if rank < min(X.shape):
-            _, _, basis = svds(X, rank, v0=np.ones(min(X.shape)), which="LM")
-        else:
-            basis = np.linalg.svd(X.toarray(), full_matrices=False)[2]
+        basis = _leading_directions(X, rank)
         largest = np.abs(basis).argmax(axis=1)[:, None]
         basis = basis * np.sign(np.take_along_axis(basis, largest, axis=1))
         return cls(grams, weights, np.ascontiguousarray(basis.T, np.float32))
@@ -159,6 +155,19 @@ def _grams(word: str) -> list[str]:
     padded = f" {word} " if word else ""
     lengths = [n for n in _LENGTHS if n <= len(padded)]
     return [padded[k : k + n] for n in lengths for k in range(len(padded) - n + 1)]
+
+
+def _leading_directions(X: sp.csr_array, rank: int) -> NDArray[np.float64]:
+    """Return right singular vectors of the largest singular values by subspace iteration, (r, g).
+
+    ARPACK fills the null space of a matrix of lower rank with other vectors in every call.
+    """
+    count = min(rank + _MORE_DIRECTIONS, X.shape[1])
+    Q = np.random.default_rng(0).standard_normal((X.shape[1], count))
+    for _ in range(_STEPS):
+        Q = np.linalg.qr(X.T @ (X @ Q))[0]
+    within: NDArray[np.float64] = np.linalg.svd(X @ Q, full_matrices=False)[2]
+    return within[:rank] @ Q.T
 
 
 def _unit_rows(rows: Any) -> sp.csr_array:

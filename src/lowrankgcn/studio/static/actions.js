@@ -48,6 +48,8 @@ export async function give(name) {
   if (name !== null && rows.length) advance();
 }
 
+let answered = () => {}; // ends the question that is open
+
 /** Ask before many rows are labelled, or labels of several rows are replaced: "all", "others" or "". */
 function ask(rows, differ, name) {
   const box = $("ask");
@@ -65,7 +67,8 @@ function ask(rows, differ, name) {
   box.querySelector("[value=others]").hidden = name === null || others === 0 || !differ;
   box.returnValue = "";
   box.showModal();
-  return new Promise(answer => box.addEventListener("close", () => answer(box.returnValue), { once: true }));
+  answered(""); // an earlier question whose "close" has not come yet
+  return new Promise(answer => (answered = answer));
 }
 
 /** Assign the class with a number from 0 to the selection. */
@@ -112,6 +115,8 @@ export function connectActions() {
     shown();
   });
   shown();
+  // "close" comes late on a busy machine, when the next question may be open.
+  $("ask").addEventListener("close", () => $("ask").open || answered($("ask").returnValue));
   $("skip").addEventListener("click", skipSelection);
   store.on("selection predictions", selected);
   store.on("state", () => prefetch(open()));

@@ -31,7 +31,7 @@ function buttons() {
       { type: "button", className: "class", title: `${shorten(name, 200)}: ${counts}${described ? `\n${described}` : ""}`, "aria-keyshortcuts": key },
       key === null ? null : make("kbd", {}, key),
       sign(code),
-      foreign(name, 28),
+      foreign(name, 60),
       make("span", { className: "number" }, make("b", {}, whole(labelled)), store.state.blind ? "" : ` / ${whole(predicted)}`),
     );
     button.addEventListener("click", () => give(name));
@@ -115,7 +115,7 @@ function summary() {
     const same = entries.find(other => !other.gone && other.name !== name && other.now.trim() === now.trim());
     if (gone) lines.push(make("li", {}, "deletes ", foreign(name, 60), ` with ${labels(count(name))}`));
     else if (same && entries.indexOf(same) < entries.findIndex(one => one.name === name)) {
-      lines.push(make("li", {}, "merges ", foreign(name, 60), ` (${labels(count(name))}) with `, foreign(same.name ?? same.now, 60)));
+      lines.push(make("li", {}, "merges ", foreign(name, 60), ` (${labels(count(name))}) with `, foreign(same.name ?? same.now, 60), same.name === now.trim() || same.name === null ? "" : [" as ", now.trim()].join("")));
     }
   }
   $("class-summary").replaceChildren(...lines);

@@ -34,7 +34,7 @@ export function bar(code, name, share, text) {
 
 function probabilities({ probabilities: shares }) {
   if (!shares?.length) return null;
-  const bars = shares.map(([name, share]) => bar(store.codeOf(name), name, share, percent(share, share > 0.9995 || share < 0.0005 ? 0 : 1)));
+  const bars = shares.map(([name, share]) => bar(store.codeOf(name), name, share, share < 0.0005 ? `< ${percent(0.001, 1)}` : percent(share, share > 0.9995 ? 0 : 1)));
   const list = make("ul", { className: "bars" }, ...bars.slice(0, CLASSES));
   return section("Class probabilities", list, more(bars.slice(CLASSES), () => list.append(...bars.slice(CLASSES)), "more classes"));
 }
