@@ -312,7 +312,7 @@ class TestMoreLabels:
             assert "zz" in said and "--skip-unknown" in said if key else "from 1 to 150" in said
             document = classified(path, capsys, *options, "--skip-unknown")
             assert document["classes"]["new"]["given"] == 2
-            note = "1 label of rows that are not in the table are left out"
+            note = "1 label of a row not in the table is left out"
             assert any(note in text for text in document["notes"])
 
     @pytest.mark.parametrize("ending", ["parquet", "csv"])

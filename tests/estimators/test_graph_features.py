@@ -101,6 +101,10 @@ def test_edges_change_without_another_fit() -> None:
     assert abs(after - before).max() > 0.01
     assert classifier.label_distributions_ is after and classifier.graph_.n_nodes == N
     assert classifier._model.process.amplitudes is amplitudes
+    mixed = fitted(FRAME)  # with a spectral embedding, which is extended with damping
+    before = mixed.label_distributions_
+    mixed.update_graph(other)
+    assert_allclose(mixed.update_graph(graph()), before, atol=1e-9)
     assert len(classifier.suggest(2)) == 2
     with pytest.raises(ValueError, match="40 nodes"):
         classifier.update_graph(np.zeros((3, 3)))

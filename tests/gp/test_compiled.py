@@ -142,3 +142,11 @@ def test_joint_tables_hold_few_combinations(monkeypatch: pytest.MonkeyPatch) -> 
         assert len(joined.groups) == groups
         np.testing.assert_allclose(joined.at(places), expected)
     assert JointTables.of([], np.add).at(places) is None
+
+
+def test_blocks_without_compiled_scores_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    y = np.where(np.arange(N) < LABELLED, CLASSES, -1)
+    model = SpectralGPClassifier(blocks=("radial",), random_state=0).fit(NUMBERS, y)._model
+    monkeypatch.setattr(module, "RadialBlock", LeafBlock)
+    with pytest.raises(TypeError, match=r"^no compiled scores of RadialBlock"):
+        module.CompiledScores(model.process, model.maps)

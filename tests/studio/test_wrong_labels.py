@@ -115,6 +115,8 @@ def test_several_rows_are_counted_and_not_overwritten_unasked(
         person.labelled(2)
         page.key("1")
         page.wait(asked)
+        # On a busy machine, the end of the first question comes now. It is not the answer.
+        page.run("document.getElementById('ask').dispatchEvent(new Event('close')) ")
         page.click_on("#ask [value=others]")
         person.labelled(8)
         assert page.run(counts) == [7, 1]

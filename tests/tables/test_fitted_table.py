@@ -15,6 +15,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from lowrankgcn.graphs import Hypergraph
 from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.tables import FittedTable
 from tests.support.each import each
@@ -266,6 +267,35 @@ def test_most_frequent_values() -> None:
     (column,) = FittedTable.fit(pd.DataFrame({"a": values})).encoder.columns
     assert not column.binned and len(column.values) == 200
     assert {f"v{k}" for k in range(150, 300)} < set(column.values)
+
+
+def test_wide_tables_have_bins_of_columns_that_vary_together() -> None:
+    generator = np.random.default_rng(0)
+    numbers = generator.normal(size=(60, 300))
+    numbers[:, 40:] += 3.0 * generator.normal(size=(60, 3)) @ generator.normal(size=(3, 260))
+    numbers[::7, 5] = np.nan
+    wide, narrow = FittedTable.fit(numbers), FittedTable.fit(numbers[:, 40:296])
+
+    def binned(features: FittedTable) -> dict[Any, tuple[str, ...]]:
+        columns = features.encoder.columns
+        return {c.name: c.labels for c in columns if c.values and c.limits}
+
+    assert list(binned(narrow)) == [*range(256)]  # all of them
+    chosen = binned(wide)
+    assert len(chosen) == 256 and len(chosen.keys() & {*range(40, 300)}) >= 240
+    for name in chosen.keys() & {*range(40, 296)}:  # the same bins
+        assert chosen[name] == binned(narrow)[name - 40]
+    assert "5=missing" in wide.encoder.hyperedge_names
+    # All columns have scores.
+    rows, part = wide.read(numbers), narrow.read(numbers[:, 40:296])
+    assert wide.used == tuple(range(300))
+    for view in ("standard", "ranks"):
+        places = wide.number_places[40:296]
+        np.testing.assert_allclose(rows[view][:, places], part[view])
+    graph = Hypergraph.from_encoder(wide.encoder, rows["codes"])
+    assert graph.n_hyperedges <= 11 * 256 + 1
+    grouped = len(chosen.keys() | {5})
+    assert f"{grouped} of 300 columns form groups" in graph._describe()[1]
 
 
 def test_columns_are_matched_by_name_or_position() -> None:

@@ -158,8 +158,9 @@ def merged_labels(
         rows = row_positions(changed[place], frame, key, n_rows, skip_unknown)
         if len(lost := changed[place][rows < 0]):
             some = ", ".join(map(repr, read_texts(lost.to_frame(), place)[:_LISTED]))
-            what = f"{plural(len(lost), 'label')} of rows that are not in the table"
-            notes.append(f"{more.name}: {what} are left out: {some}")
+            what = f"{plural(len(lost), 'label of a row', 'labels of rows')} not in the table"
+            left = "is left out" if len(lost) == 1 else "are left out"
+            notes.append(f"{more.name}: {what} {left}: {some}")
             changed, new, rows = changed[rows >= 0], new[rows >= 0], rows[rows >= 0]
         _check_cells(changed, frame.iloc[rows], {target, place})
     if len(set(rows.tolist())) < len(rows):

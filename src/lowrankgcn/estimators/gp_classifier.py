@@ -285,7 +285,8 @@ class SpectralGPClassifier(ProcessClassifier):
         nodes = maps.nodes.with_edges(graph)
         parts: dict[str, Any] = dict(prepared.views.parts) if prepared is not None else {}
         if "given" in parts:
-            parts["given"] = maps.embeddings["given"].coordinates(nodes.edges)
+            at = maps.embeddings["given"].coordinates  # damped, so only its change is used
+            parts["given"] = parts["given"] + at(nodes.edges) - at(maps.nodes.edges)
         parts |= node_views(nodes)
         model = replace(self._model, maps=replace(maps, nodes=nodes))
         shares = model.process.distributions(model.compiled.at(parts))

@@ -105,6 +105,8 @@ class CompiledScores:
                 self._leaves = LeafSums(block, amplitude * readout, maps.features)
             elif isinstance(block, PropagatedBlock):
                 self._propagated.append((block, amplitude * readout))
+            else:
+                raise TypeError(f"no compiled scores of {type(block).__name__}")
         self._known = {name: M for name, M in spectral.items() if name in known}
         unknown = {name: M for name, M in spectral.items() if name not in known}
         self._means: MeanScores | None = None
@@ -250,8 +252,10 @@ class Nystrom:
         """Return what values and bins add to the sums, and to the degree as the last column."""
         rows = np.column_stack([self._basis, self._cross.weights])
         rows = np.vstack([rows, np.zeros(rows.shape[1])])  # of unknown values
-        spans = pairwise(features.encoder.offsets)
-        return JointTables.of([(j, rows[[*range(*s), -1]]) for j, s in enumerate(spans)], np.add)
+        spans = enumerate(pairwise(features.encoder.offsets))
+        # Columns without hyperedges add nothing.
+        tables = [(j, rows[[*range(*span), -1]]) for j, span in spans if span[0] < span[1]]
+        return JointTables.of(tables, np.add)
 
     def scores(self, sums: FloatArray, degrees: FloatArray, unit: Any = 1.0) -> FloatArray:
         """Return the scores (q, C) from sums and degrees in this unit."""

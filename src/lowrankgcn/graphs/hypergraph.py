@@ -349,6 +349,9 @@ class Hypergraph(Graph):
         name, meaning = "hypergraph", "The groups of rows were given."
         if self.encoder is not None:
             name, meaning = "hypergraph of the table", _TABLE_MEANING
+            grouped = {column.name for column in self.encoder.columns if column.values}
+            if len(grouped) < len(self.encoder.used):
+                meaning += f" {len(grouped)} of {len(self.encoder.used)} columns form groups."
         return name, meaning, {"groups": self.n_hyperedges}
 
     def affinity(self, *, tol: float = 1e-6, method: str = "auto") -> Affinity:

@@ -156,7 +156,8 @@ class CodeFactor(Factor):
 
         def gather(start: int, stop: int) -> None:
             total, gathered = np.zeros((2, stop - start, *table.shape[1:]), table.dtype)
-            for column in self.codes[start:stop].T:
+            for j in self._ranges:
+                column = self.codes[start:stop, j]
                 # Codes are within bounds; mode="clip" avoids the copy of the checking mode.
                 np.take(table, column, axis=0, out=gathered, mode="clip")
                 total += gathered

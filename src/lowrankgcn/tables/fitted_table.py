@@ -1,9 +1,9 @@
 """Numeric features and hyperedges of tables with numbers, categories and missing cells.
 
 A numeric column gives its standard scores or ranks as a feature, and two sets of bins as
-hyperedges. A column of categories gives one centred indicator and one hyperedge for each value.
-Missing numbers are replaced by the median and marked by an indicator; a missing category is a value
-of its own.
+hyperedges; of more than 256 numeric columns, 256 have bins. A column of categories gives one
+centred indicator and one hyperedge for each value. Missing numbers are replaced by the median and
+marked by an indicator; a missing category is a value of its own.
 
 >>> import pandas as pd
 >>> table = pd.DataFrame({"size": [1.0, 2.0, None, 9.0, None], "kind": list("aabbc")})
@@ -27,6 +27,7 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 
 from lowrankgcn._codec import saved
 from lowrankgcn.tables.cells import Name
@@ -38,6 +39,9 @@ from lowrankgcn.tables.table import Table
 _FARTHEST = 5.0  # standard scores are clipped here
 _MOST_VALUES = 200  # values of a category with an indicator, the most frequent ones
 _BINS = (3, 8)  # quantile bins of the numbers as hyperedges, coarse and fine
+# Columns of numbers with bins, and the sampled rows and directions of largest variance that choose
+# them in wider tables (docs/scale.md, "Wide tables").
+_MOST_BINNED, _SAMPLE, _DIRECTIONS = 256, 1000, 64
 _FEW_VALUES = 10  # up to which numbers do not count as continuous
 # Columns have a common unit if the 0.9-quantile of their deviations is at most this many medians,
 # or that of at least eight ranges at most this many 0.3-quantiles: pixels share a range, but many
@@ -56,7 +60,8 @@ class FittedTable:
     Attributes
     ----------
     encoder : TableEncoder
-        Hyperedges of the columns: bins of numbers, their missing cells, and values.
+        Hyperedges of the columns: bins of numbers, their missing cells, and values. Columns of wide
+        tables without bins have none.
     scores : tuple of Scores
         Of the numeric columns.
     vectors : tuple of VectorScores
@@ -71,9 +76,14 @@ class FittedTable:
     def fit(cls, frame: Any) -> FittedTable:
         """Fit to a table of any kind (:meth:`Table.read`)."""
         table = Table.read(frame, "X")
-        scores: list[Scores] = []
-        encodings: list[Encoding] = []
         vectors: list[VectorScores] = []
+        scored: dict[Name, Scores] = {}
+        for name, cells in table.items():
+            if cells.kind not in ("category", "vector") and not cells.missing.all():
+                if not math.isinf((score := Scores.fit(cells, name)).deviation):
+                    scored[name] = score
+        binned = _binned_columns(table, scored)
+        encodings: list[Encoding] = []
         for name, cells in table.items():
             if cells.kind == "category":
                 column = Encoding.fit(cells, name, min_count=2, missing=True, most=_MOST_VALUES)
@@ -86,17 +96,18 @@ class FittedTable:
                 if math.isinf((vector := VectorScores.fit(cells, name)).unit):
                     continue
                 vectors.append(vector)
-            elif math.isinf((score := Scores.fit(cells, name)).deviation):
+            elif name not in scored:
                 continue
-            else:
-                scores.append(score)
+            elif name in binned:
                 encodings += [Encoding.fit(cells, name, number, min_count=2) for number in _BINS]
+            else:  # a place for the score, without hyperedges
+                encodings.append(Encoding(name, (), (), cells.unit, limits=()))
             if cells.missing.sum() >= 2:
                 share = float(cells.missing.mean())
                 encodings.append(Encoding(name, (None,), (share,), cells.unit, limits=()))
         encoder = TableEncoder(table.names, tuple(encodings))
         n_columns = len(encoder.used) + len(vectors)
-        return cls(encoder, _as_coordinates(tuple(scores), n_columns), tuple(vectors))
+        return cls(encoder, _as_coordinates(tuple(scored.values()), n_columns), tuple(vectors))
 
     def match(self, frame: Any) -> Table:
         """Read the columns in use of a table, with their names at fitting."""
@@ -257,6 +268,26 @@ class FittedTable:
         factors = np.ones(len(self.owners))
         factors[self.number_places[: len(numeric)]] = spread / spread.mean()
         return factors
+
+
+def _binned_columns(table: Table, scored: Mapping[Name, Scores]) -> set[Name]:
+    """Return the columns of numbers that have bins: in wide tables, those that vary together.
+
+    They are the columns with the most variance in the directions of largest variance of a sample of
+    the rows. Bins of a column that is independent of all others would join rows at random.
+    """
+    if len(scored) <= _MOST_BINNED:
+        return set(scored)
+    step = -(-len(table) // _SAMPLE)
+    columns = [score.read(table[name])[0][::step] for name, score in scored.items()]
+    points = np.clip(np.stack(columns), -_FARTHEST, _FARTHEST)
+    points -= points.mean(axis=1, keepdims=True)
+    n = points.shape[1]
+    first = n - min(_DIRECTIONS, max(1, n // 4))
+    vectors = eigh(points.T @ points, subset_by_index=(first, n - 1))[1]
+    common = ((points @ vectors) ** 2).sum(axis=1)
+    names = list(scored)
+    return {names[k] for k in np.argsort(-common, kind="stable")[:_MOST_BINNED]}
 
 
 def _deviations(columns: Sequence[Scores]) -> tuple[FloatArray, int]:

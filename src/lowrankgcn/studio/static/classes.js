@@ -115,7 +115,7 @@ function summary() {
     const same = entries.find(other => !other.gone && other.name !== name && other.now.trim() === now.trim());
     if (gone) lines.push(make("li", {}, "deletes ", foreign(name, 60), ` with ${labels(count(name))}`));
     else if (same && entries.indexOf(same) < entries.findIndex(one => one.name === name)) {
-      lines.push(make("li", {}, "merges ", foreign(name, 60), ` (${labels(count(name))}) with `, foreign(same.name ?? same.now, 60)));
+      lines.push(make("li", {}, "merges ", foreign(name, 60), ` (${labels(count(name))}) with `, foreign(same.name ?? same.now, 60), same.name === now.trim() || same.name === null ? "" : [" as ", now.trim()].join("")));
     }
   }
   $("class-summary").replaceChildren(...lines);
