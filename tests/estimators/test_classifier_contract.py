@@ -175,7 +175,7 @@ def test_tags(blobs: Any) -> None:
     assert is_classifier(GCNClassifier())
     assert tags.target_tags.required
     assert tags.input_tags.categorical
-    assert not tags.input_tags.pairwise and not tags.input_tags.sparse
+    assert not tags.input_tags.pairwise and tags.input_tags.sparse
     assert get_tags(GCNClassifier(graph="hypergraph")).input_tags.sparse
     assert get_tags(GCNClassifier(graph="precomputed")).input_tags.pairwise
 

@@ -82,6 +82,7 @@ def test_refusals(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert not (folder / out).exists()
 
 
+@pytest.mark.filterwarnings("ignore::lowrankgcn.exceptions.LabelWarning")  # the flag is the class
 def test_booleans_of_a_model_fitted_in_python(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -34,7 +34,7 @@ Examples
 >>> cars = lg.datasets.load_cars(target="buying", as_frame=True)
 >>> y = np.full(1728, "", dtype=object)
 >>> y[cars.training] = cars.target.iloc[cars.training].astype(str)
->>> table = dd.from_pandas(cars.data, npartitions=4)
+>>> table = dd.from_pandas(cars.data.drop(columns="buying"), npartitions=4)
 >>> classifier = lg.GCNClassifier(max_iter=20, random_state=0).fit(table, y)
 >>> classifier.label_distributions_
 dask.array<rows, shape=(1728, 4), dtype=float64, chunksize=(432, 4), chunktype=numpy.ndarray>

@@ -81,7 +81,9 @@ def warn_of_labels(labels: Any, rows: Any) -> None:
     """
     names = labels.classes.tolist()
     of_rows = labels.classes[labels.codes].tolist()
-    notes = spelling_notes(of_rows) if all(isinstance(name, str) for name in names) else []
+    notes = (
+        spelling_notes(map(str, of_rows)) if all(isinstance(name, str) for name in names) else []
+    )
     if rows.columns is not None and isinstance(rows.data, Table):
         whole = [name for name, kind in rows.columns.used.items() if kind not in _WITHOUT_VALUES]
         notes += leak_notes(of_rows, labels.index, rows.data, whole)
