@@ -84,6 +84,7 @@ def test_page_goes_on_after_the_server_was_killed(chromium: Browser, tmp_path: P
         first.kill()
     person.page.wait("document.body.classList.contains('away')")
     person.page.click_on("#grid .line:nth-child(3)")
+    person.page.wait("document.querySelector('#grid .line:nth-child(3)').matches('.focus')")
     row = person.page.run("Number(document.querySelector('.line.focus').dataset.row)")
     person.assign(truth[row])
     assert "1 label waits" in person.page.wait("document.getElementById('connection').textContent")
