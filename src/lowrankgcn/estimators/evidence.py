@@ -86,8 +86,8 @@ class Evidence:
     :math:`\lambda p + (1 - \lambda) q` with :math:`\lambda = 80 / (80 + m)`, the mean probability
     p, and the share q of labelled rows that are predicted correctly. If labels were drawn class by
     class, p and q are means over the classes: of the rows predicted as a class, and of the rows
-    with its label. Recall and precision combine those of a class in the same way. Everything else
-    is leave-one-out alone.
+    with its label. Recall and precision combine those of a class in the same way, and F1 follows
+    from them. Everything else is leave-one-out alone.
 
     A row with the only label of its class cannot be predicted correctly without it. So a class with
     fewer than two labels has no scores (None) and does not count in their means. With fewer than
