@@ -3,6 +3,7 @@
     python -m benchmarks tables [FOLDER] [--methods gp,forest] [--labels 1,2,3,5,10,20]
         [--draw balanced,random] [--splits 3] [--out FILE] [--markdown FILE]
     python -m benchmarks tables --images [--rows 70000] [--labels 1,5,10]
+    python -m benchmarks tables --clouds [--rows 4000] [--labels 1,3,10]
 
 The default folder is ``tables`` in the directory ``LOWRANKGCN_DATA``. Each CSV file has the class
 in its last column; at most 2000 rows are used. Labels are drawn as by ``few-labels``: random rows
@@ -14,7 +15,7 @@ processor seconds of a fit; then how far the first method is ahead, with the sta
 tables, and on how many tables it wins or loses by more than a point.
 
 --images reads ``mnist.npz`` instead. All methods then get pixels as numbers of one unit; Poisson
-learning has neighbours of the raw pixels.
+learning has neighbours of the raw pixels. --clouds generates six point clouds.
 """
 
 from __future__ import annotations
@@ -30,13 +31,16 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.datasets import make_circles, make_moons, make_swiss_roll
 
 from benchmarks.few_labels import draw_rows
 from benchmarks.prior import read
+from lowrankgcn.datasets import load_spiral
 from lowrankgcn.experiments.comparison import ComparisonTask
 from lowrankgcn.experiments.methods import choose
 
 TABLES = "gp,forest,logistic,svc,spreading-rbf,spreading-knn"
+CLOUDS = "gp,forest,svc,spreading-rbf,spreading-knn,poisson"
 IMAGES = "gp,forest,logistic,poisson,spreading-knn"
 LEAST = 1e-6
 FOUND = ["accuracy", "balanced", "log-loss", "probability - accuracy", "seconds"]
@@ -56,6 +60,27 @@ def images(rows: int) -> ComparisonTask:
     task = ComparisonTask("mnist", data["pixels"][chosen].astype(float), data["labels"][chosen])
     task.numbers = data["pixels"][chosen] / 255.0
     return task
+
+
+def clouds(rows: int) -> Iterator[ComparisonTask]:
+    """Yield generated point clouds in two and three dimensions, with two to five classes."""
+    rng = np.random.default_rng(0)
+    third = np.arange(rows) % 3
+    along = rng.random(rows)
+    turn = 2 * np.pi * (1.5 * along + third / 3)
+    arms = (0.2 + along) * [np.cos(turn), np.sin(turn)] + rng.normal(0, 0.05, (2, rows))
+    helix = np.array([np.cos(turn), np.sin(turn), 2 * along])
+    helix += rng.normal(0, 0.15, (3, rows))
+    roll, angle = make_swiss_roll(rows, noise=0.5, random_state=0)
+    orbs = load_spiral(rows // 5)
+    moons = make_moons(rows, noise=0.15, random_state=0)
+    circles = make_circles(rows, noise=0.1, factor=0.5, random_state=0)
+    yield ComparisonTask("two moons", *moons)
+    yield ComparisonTask("two circles", *circles)
+    yield ComparisonTask("three spiral arms", arms.T, third)
+    yield ComparisonTask("three helices", helix.T, third)
+    yield ComparisonTask("Swiss roll in four pieces", roll, pd.qcut(angle, 4, labels=False))
+    yield ComparisonTask("spiral of five orbs", orbs.data, orbs.target)
 
 
 def evaluate(task: ComparisonTask, key: str, known: np.ndarray, seed: int) -> dict[str, float]:
@@ -109,7 +134,8 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--images", action="store_true")
-    parser.add_argument("--rows", type=int, default=70_000)
+    parser.add_argument("--clouds", action="store_true")
+    parser.add_argument("--rows", type=int)
     parser.add_argument("--methods")
     parser.add_argument("--labels", default=None)
     parser.add_argument("--draw", default=None)
@@ -117,16 +143,23 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
-    if not options.folder and "LOWRANKGCN_DATA" not in os.environ:
+    if not (options.folder or options.clouds) and "LOWRANKGCN_DATA" not in os.environ:
         parser.error("name a folder of CSV files, or set LOWRANKGCN_DATA to the folder above it")
-    folder = options.folder or Path(os.environ["LOWRANKGCN_DATA"]) / "tables"
-    methods = (options.methods or (IMAGES if options.images else TABLES)).split(",")
-    counts = options.labels or ("1,5,10" if options.images else "1,2,3,5,10,20")
-    draws = options.draw or ("balanced" if options.images else "balanced,random")
+    if options.images:
+        chosen, defaults = [images(options.rows or 70_000)], (IMAGES, "1,5,10", "balanced")
+    elif options.clouds:
+        chosen, defaults = clouds(options.rows or 4_000), (CLOUDS, "1,3,10", "balanced")
+    else:
+        folder = options.folder or Path(os.environ["LOWRANKGCN_DATA"]) / "tables"
+        chosen, defaults = tasks(folder), (TABLES, "1,2,3,5,10,20", "balanced,random")
+    given = (options.methods, options.labels, options.draw)
+    methods, counts, draws = (
+        (value or default).split(",") for value, default in zip(given, defaults, strict=True)
+    )
     rows = []
-    for task in [images(options.rows)] if options.images else tasks(folder):
+    for task in chosen:
         for draw, labels, split, key in itertools.product(
-            draws.split(","), map(int, counts.split(",")), range(options.splits), methods
+            draws, map(int, counts), range(options.splits), methods
         ):
             known = draw_rows(task.classes, labels, draw, np.random.default_rng((labels, split)))
             fit = {"table": task.name, "draw": draw, "labels": labels, "split": split}

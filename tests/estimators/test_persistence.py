@@ -58,6 +58,11 @@ def test_stored_models_load_and_predict(name: str) -> None:
     assert loaded.description_ == {"rows": name}
 
 
+def test_models_of_release_0_2_are_refused_with_both_ways_out() -> None:
+    with pytest.raises(ValueError, match=r"fit the classifier again .* or predict with .* 0\.2$"):
+        lg.load(stored_models.FOLDER / "release_0_2.model")
+
+
 def test_landmarks_and_their_memory_order(tmp_path: Path) -> None:
     X = two_groups(3000, d=4)
     classifier = fitted(X, labels(3000), bandwidth=6.0, architecture="low-rank", rank=6)

@@ -45,7 +45,7 @@ def with_document(document: str) -> bytes:
     return to_bytes({"w": np.ones(3)}, {"lowrankgcn": document})
 
 
-EARLIER = "the file was written by an earlier release; fit and save the classifier again"
+EARLIER = "the file was written by an earlier release, whose models cannot be converted"
 FOREIGN = {
     "empty": (b"", "header"),
     "text": (b"colour,number\nred,1\n" * 50, "header"),

@@ -48,7 +48,10 @@ _CLASSIFIERS = ("GCNClassifier", "SpectralGPClassifier")
 _KEY = "lowrankgcn"  # in the safetensors metadata: version, release and checksum, then JSON
 _LONGEST_DOCUMENT = 50_000_000  # safetensors reads headers of up to 10⁸ bytes, quotes escaped
 _LONGEST_TEXT = 500
-_EARLIER = "an earlier release; fit and save the classifier again"
+_EARLIER = (
+    "an earlier release, whose models cannot be converted; fit the classifier again and save it, "
+    "or predict with lowrankgcn 0.2"
+)
 
 
 @saved
