@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.stored import golden
 
-TOLERANCE = 1e-6
+TOLERANCE = 1.5e-6  # results agree to 1e-6; rounding to six decimals may move one more unit
 
 
 def differences(expected: Any, got: Any, path: str = "") -> list[str]:

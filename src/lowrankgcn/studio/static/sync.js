@@ -6,6 +6,7 @@ import { say } from "./message.js";
 
 const RETRY = 2000; // milliseconds until a label is sent again that a connected server did not confirm
 const waiting = []; // changes that the server has not confirmed, in order
+let blocked = []; // changes that begin when the labels before them are saved
 let shown = []; // labels shown before the predictions contain them
 let sending = false;
 let refreshing = false;
@@ -84,6 +85,7 @@ function signed(body) {
 
 /** Make a change that is not shown before the server has made it; return its answer, null after a failure. */
 export async function change(path, body = {}) {
+  if (sending) await new Promise(resume => blocked.push(resume));
   if (waiting.length) return say("Wait until all labels are saved.");
   try {
     const { startTime } = performance.mark("label");
@@ -126,6 +128,8 @@ async function send() {
     count();
   }
   sending = false;
+  blocked.forEach(resume => resume());
+  blocked = [];
   if (!waiting.length) await settle();
 }
 
