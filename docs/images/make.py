@@ -1,4 +1,6 @@
-"""Draw the pictures of the page on mathematics: ``python docs/images/make.py``.
+"""Draw the pictures of the pages on mathematics and accuracy: ``python docs/images/make.py``.
+
+The filters of Cora and texas are drawn if the folder ``LOWRANKGCN_DATA`` has these graphs.
 
 Backgrounds are transparent and lines are grey, so that the pictures are legible on light and dark
 pages.
@@ -202,6 +204,39 @@ def draw_process() -> None:
     save(figure, "process")
 
 
+def draw_learned() -> None:
+    """Draw the filters that are learned on Cora and texas, ten splits of each."""
+    figure, axes = new(2.9, 2, sharey=True)
+    cora, texas = (
+        lg.datasets.fetch_planetoid("cora", fetch=False),
+        lg.datasets.fetch_heterophilous("texas", fetch=False),
+    )
+    generator = np.random.default_rng(0)
+    classes = [np.flatnonzero(cora.target == k) for k in range(7)]
+    drawn = [
+        np.concatenate([generator.choice(one, 20, replace=False) for one in classes])
+        for _ in range(10)
+    ]
+    splits = {"texas": [np.flatnonzero(split == 1) for split in texas.splits], "Cora": drawn}
+    titles = {"Cora": "Cora: papers cite their own topic", "texas": "texas: pages link other kinds"}
+    for ax, name, data, colour in zip(
+        axes, ("Cora", "texas"), (cora, texas), (BLUE, ORANGE), strict=True
+    ):
+        curves = []
+        for known in splits[name]:
+            y = np.full(len(data.target), -1)
+            y[known] = data.target[known]
+            fitted = lg.SpectralGPClassifier(graph=data.graph, random_state=0).fit(data.data, y)
+            learned = fitted.filter_["graph"]
+            curves.append(learned.response / learned.response.max())
+            ax.plot(learned.eigenvalues, curves[-1], color=GREY, linewidth=0.7, alpha=0.6)
+        ax.plot(learned.eigenvalues, np.mean(curves, axis=0), color=colour, linewidth=2.5)
+        ax.set(xlabel=r"eigenvalue $\lambda$ of $I - S$", ylim=(0, 1.05))
+        ax.set_title(titles[name])
+    axes[0].set_ylabel(r"$\varphi(\lambda)\,/\,\max \varphi$")
+    save(figure, "learned")
+
+
 if __name__ == "__main__":
     with mpl.rc_context(STYLE):
         draw_graphs()
@@ -210,3 +245,5 @@ if __name__ == "__main__":
         draw_errors()
         draw_networks()
         draw_process()
+        if (lg.datasets.data_directory() / "graphs" / "cora.npz").is_file():
+            draw_learned()

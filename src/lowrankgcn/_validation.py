@@ -154,7 +154,8 @@ def pair_index(value: Any, name: str) -> NDArray[np.int64]:
     """Return `value` as an integer array of shape (2, m) with entries >= 0; m may be 0."""
     array = integer_array(value, name, ndim=2)
     if len(array) != 2:
-        raise invalid(name, "an integer array of shape (2, m)", f"shape {array.shape}")
+        expected = "an integer array of shape (2, m), the transpose of a list of pairs"
+        raise invalid(name, expected, f"shape {array.shape}")
     return array.astype(np.int64, copy=False)
 
 

@@ -113,7 +113,7 @@ def test_complete_files_are_downloaded(server: str) -> None:
 
 REFUSED = {
     "/missing": "HTTP Error 404",
-    "/truncated": "expected SHA-256 .*, got",
+    "/truncated": "the server stopped 130000 bytes before the end",
     "/short": "expected SHA-256 .*, got",
     "/long": "expected SHA-256 .*, got",
     "/wrong": "expected SHA-256 .*, got",
@@ -131,6 +131,32 @@ def test_misbehaving_servers(server: str, monkeypatch: pytest.MonkeyPatch) -> No
             remote(server + path).download()
         assert re.search(message, str(caught.value)), (path, str(caught.value))
         assert "\n" not in str(caught.value), path
+
+
+def test_the_first_download_is_trusted_without_a_checksum(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its SHA-256 is stored; a truncated download, or later another content, is refused."""
+    monkeypatch.setenv("LOWRANKGCN_DATA", str(tmp_path))
+
+    def unknown(path: str) -> RemoteFile:
+        return RemoteFile("web/file.bin", server + path, 2 * len(CONTENT), None)
+
+    with pytest.raises(DataUnavailableError, match="stopped 130000 bytes before the end"):
+        unknown("/truncated").read()
+    assert not (tmp_path / "web").exists()
+    with pytest.warns(UserWarning, match="no checksums of the files of web are published"):
+        assert unknown("/good").read() == CONTENT
+    digest = hashlib.sha256(CONTENT).hexdigest()
+    stored = tmp_path / "web" / "file.bin.sha256"
+    assert stored.read_text() == f"{digest}  file.bin\n"
+    assert unknown("/good").read(fetch=False) == CONTENT
+    (tmp_path / "web" / "file.bin").write_bytes(b"another")
+    with pytest.raises(ValueError, match=f"expected SHA-256 {digest[:8]}"):
+        unknown("/good").read()
+    (tmp_path / "web" / "file.bin").unlink()
+    with pytest.raises(DataUnavailableError, match=f"expected SHA-256 {digest[:8]}"):
+        unknown("/wrong").read()
 
 
 def test_connection_refused() -> None:

@@ -19,7 +19,7 @@ from lowrankgcn.datasets import (
     fetch_hypergraph,
     fetch_planetoid,
 )
-from lowrankgcn.datasets.graph_files import read_pickle
+from lowrankgcn.datasets.pickles import read_pickle
 from lowrankgcn.exceptions import DataUnavailableError
 
 FEATURES = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1], [0, 2, 0], [3, 0, 0]], float)
@@ -33,6 +33,7 @@ for _i, _j in EDGES:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("LOWRANKGCN_DATA", str(tmp_path))
+    monkeypatch.setattr("lowrankgcn.datasets.graph_files._checksums", dict)  # of the originals
     return tmp_path
 
 
@@ -169,6 +170,16 @@ def test_missing_files_and_unknown_names(folder: Path) -> None:
     ):
         store_planetoid(folder, [5, 3, 4])
         (folder / "planetoid" / "ind.cora.test.index").write_text("3\n4\n")
+        fetch_planetoid("cora", fetch=False)
+
+
+def test_contents_are_compared_with_published_checksums(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of another content is refused before it is read."""
+    monkeypatch.setenv("LOWRANKGCN_DATA", str(tmp_path))
+    store_planetoid(tmp_path, [5, 3, 4])
+    with pytest.raises(ValueError, match=r"ind\.cora\.tx: expected SHA-256 b9afbaa4\.\.\., got"):
         fetch_planetoid("cora", fetch=False)
 
 

@@ -153,6 +153,11 @@ def test_norms_of_wide_features_are_estimated() -> None:
     exact = np.linalg.norm(nodes.rows("graph").dense() - nodes.centres["graph"], axis=1)
     assert np.abs(estimate / exact - 1).max() < 4 / np.sqrt(256)
     assert np.sqrt(np.mean((estimate / exact - 1) ** 2)) < 2 / np.sqrt(256)
+    assert nodes.approximations == (
+        "norms of propagated features are estimated by 128 random projections, "
+        "with an error of 6 %",
+    )
+    assert NodeGraph.fit(graph(), words()).approximations == ()
 
 
 def test_leave_one_out_agrees_with_refitting() -> None:
@@ -242,9 +247,11 @@ def test_many_nodes_search_neighbours_in_singular_vectors(monkeypatch: pytest.Mo
 
 def test_graphs_too_large_for_neighbours_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without nearest neighbours, ``joint`` is on the edges alone."""
-    monkeypatch.setattr("lowrankgcn.gp.node_features._MOST_NODES", 30)
+    for module in ("node_features", "node_graph"):
+        monkeypatch.setattr(f"lowrankgcn.gp.{module}.MOST_NODES", 30)
     with pytest.warns(UserWarning, match="similar nodes are not joined, .* more than 30 nodes"):
         nodes = NodeGraph.fit(graph(), words())
+    assert "more than 30 nodes" in nodes.approximations[0]
     assert list(node_views(nodes)) == ["ego", "high", "conv", "graph", "joint"]
     assert nodes.together == (("ego", "high", "conv", "graph", "joint"),)
     assert_allclose(nodes.rows("joint").dense(), dense_rows(nodes, "joint"), atol=0.02)

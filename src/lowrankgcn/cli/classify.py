@@ -92,6 +92,7 @@ def classify(args: Arguments) -> None:
         if data.source is not None:  # rows without cells are counted in the whole file
             warnings.filterwarnings("ignore", "the probabilities of")
         classifier.set_params(**data.graph_option).fit(data.rows, data.labels)
+        run.notes += getattr(classifier, "approximations_", ())
     run.seconds |= classifier.timings_
     importance = args.importance
     if importance is None:

@@ -21,7 +21,7 @@ from urllib.request import urlopen
 
 from lowrankgcn._atomic import write_bytes
 from lowrankgcn._validation import invalid
-from lowrankgcn.exceptions import DataUnavailableError
+from lowrankgcn.exceptions import DataUnavailableError, warn_caller
 
 _SILENCE = 15.0  # seconds without a byte after which a download is given up
 
@@ -49,7 +49,8 @@ def data_directory() -> Path:
 class RemoteFile:
     """A file: name in the data directory, address, size in bytes, and SHA-256.
 
-    Without a known SHA-256, any content up to the size is accepted.
+    Without a published SHA-256, any content up to the size is accepted once. Its SHA-256 is then
+    stored beside it, as ``<name>.sha256``, and later contents are compared with that.
     """
 
     name: str
@@ -59,13 +60,25 @@ class RemoteFile:
 
     def check(self, content: bytes, remedy: str = "") -> None:
         """Raise ValueError if the content is not that of the file, as far as that is known."""
-        if self.sha256 is None:
+        expected, digest = self.sha256, hashlib.sha256(content).hexdigest()
+        if expected is None:
             if len(content) > self.size:
                 raise invalid(self.name, f"at most {self.size} bytes", f"more{remedy}")
-            return
-        digest = hashlib.sha256(content).hexdigest()
-        if digest != self.sha256:
-            raise invalid(self.name, f"SHA-256 {self.sha256[:8]}...", f"{digest[:8]}...{remedy}")
+            stored = data_directory() / f"{self.name}.sha256"
+            expected = stored.read_text().partition(" ")[0] if stored.is_file() else digest
+        if digest != expected:
+            raise invalid(self.name, f"SHA-256 {expected[:8]}...", f"{digest[:8]}...{remedy}")
+
+    def _remember(self, content: bytes) -> None:
+        """Store the SHA-256 of the first download."""
+        path, digest = data_directory() / f"{self.name}.sha256", hashlib.sha256(content).hexdigest()
+        if self.sha256 is None and not path.is_file():
+            write_bytes(path, f"{digest}  {path.name.removesuffix('.sha256')}\n".encode())
+            warn_caller(
+                f"no checksums of the files of {self.name.partition('/')[0]} are published; those "
+                "of this download are stored beside them, as *.sha256, and compared from now on",
+                UserWarning,
+            )
 
     def read(self, *, fetch: bool = True) -> bytes:
         """Return the content from the data directory, after downloading it there on first use.
@@ -93,6 +106,7 @@ class RemoteFile:
                 content = self.download()
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_bytes(path, content)
+                self._remember(content)
                 return content
             except OSError as error:
                 failure = f" ({error})"
@@ -111,6 +125,8 @@ class RemoteFile:
         try:
             with urlopen(self.address, timeout=_SILENCE) as response:
                 content: bytes = response.read(self.size + 1)  # also if the server never ends
+                if response.length and len(content) <= self.size:
+                    raise OSError(f"the server stopped {response.length} bytes before the end")
             self.check(content)
         except (OSError, HTTPException, ValueError) as error:
             message = " ".join(str(error).split())

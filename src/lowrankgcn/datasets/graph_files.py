@@ -1,25 +1,22 @@
 """Readers of the benchmark graphs and hypergraphs of the field, in their original files.
 
-Several of these files are pickles. They are not unpickled: their operations are interpreted as
-arrays, numbers, texts, lists, sets and dictionaries, and everything else is refused, so that a file
-cannot run code.
-
 The readers follow the published formats. Their tests write small files in these formats; the
-original files were not available when they were written, so their checksums are not known either.
+original files were not available when they were written. ``checksums.txt`` has the SHA-256 of the
+files of Planetoid and of two heterophilous graphs, at the commits that are downloaded, on which
+three public repositories agree. Those of other files are not published: the first download is
+trusted, and later ones are compared with it.
+
 Repacked files ``graphs/<name>.npz`` in the data directory are read first: arrays ``labels``,
 ``split_0``, ``split_1``, … (1 training, 2 validation, 3 test, 0 none), and ``features_*`` with
 ``weights_*`` or ``incidence_*`` for csr arrays (``indptr``, ``indices``, ``shape``, and ``values``,
 of length one if all are equal).
-
->>> import pickle
->>> read_pickle(pickle.dumps({"nodes": [1, 2]}), "example")
-{'nodes': [1, 2]}
 """
 
 from __future__ import annotations
 
 import io
-import pickletools
+from functools import cache
+from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +26,7 @@ from numpy.typing import NDArray
 from lowrankgcn._validation import choice, invalid
 from lowrankgcn.datasets.dataset import Dataset
 from lowrankgcn.datasets.download import RemoteFile, data_directory
+from lowrankgcn.datasets.pickles import read_pickle
 
 _LARGEST_FILE = 2**29  # bytes, of files with unknown size
 _PLANETOID = ("cora", "citeseer", "pubmed")
@@ -44,11 +42,13 @@ _GEOM_GCN = ("texas", "wisconsin", "cornell")
 _FILTERED = ("chameleon_filtered", "squirrel_filtered", "roman_empire", "amazon_ratings")
 _N_SPLITS = 10
 _GITHUB = "https://raw.githubusercontent.com/"
+_PLANETOID_COMMIT = "af6abf468a772cc055bec88c52e4d6f51b7c37e3"
+_HETEROPHILOUS_COMMIT = "a431395582e929d88271309716bea4fe24ce6318"
 _ADDRESSES = {
-    "planetoid": f"{_GITHUB}kimiyoung/planetoid/master/data/",
+    "planetoid": f"{_GITHUB}kimiyoung/planetoid/{_PLANETOID_COMMIT}/data/",
     "hypergcn": f"{_GITHUB}malllabiisc/HyperGCN/master/data/",
     "geom-gcn": f"{_GITHUB}graphdml-uiuc-jlu/geom-gcn/master/",
-    "heterophilous": f"{_GITHUB}yandex-research/heterophilous-graphs/main/data/",
+    "heterophilous": f"{_GITHUB}yandex-research/heterophilous-graphs/{_HETEROPHILOUS_COMMIT}/data/",
 }
 
 
@@ -244,162 +244,16 @@ def fetch_heterophilous(name: str, *, fetch: bool = True) -> Dataset:
     return _assemble(name, X, target, numbers, adjacency=_adjacency(edges, X.shape[0]))
 
 
-class _Name(str):
-    """Name of a function or class in a pickle."""
-
-
-class _Made(list[Any]):
-    """A call in a pickle that is not made: name of the function, arguments, and perhaps state."""
-
-    __hash__ = object.__hash__  # type: ignore[assignment]  # numbers of NumPy are in sets
-
-
-_RENAMED = {"numpy.core": "numpy._core", "__builtin__": "builtins", "copy_reg": "copyreg"}
-_CSR = ("csr_array", "csr_matrix")
-
-
-def read_pickle(content: bytes, name: str) -> Any:
-    """Read arrays, csr matrices and containers from a pickle; `name` is for errors.
-
-    The operations of the file are interpreted here. It cannot import or call anything: functions
-    are names, and only those of arrays have a meaning.
-
-    >>> import pickle
-    >>> read_pickle(pickle.dumps(print), "example")
-    Traceback (most recent call last):
-        ...
-    ValueError: example: expected a pickle of arrays, got builtins.print is not allowed
-    """
-    try:
-        return _value(_interpreted(content))
-    except Exception as error:  # a damaged pickle may raise any
-        raise invalid(name, "a pickle of arrays", error) from None
-
-
-def _interpreted(content: bytes) -> Any:
-    """Return containers, numbers, texts, and calls as lists of name, arguments and state."""
-    stack: list[Any] = []
-    marks: list[int] = []
-    memo: dict[int, Any] = {}
-
-    def popped() -> list[Any]:
-        """Take what lies above the last mark from the stack."""
-        start = marks.pop()
-        items = stack[start:]
-        del stack[start:]
-        return items
-
-    def last(count: int) -> list[Any]:
-        items = stack[len(stack) - count :]
-        del stack[len(stack) - count :]
-        return items
-
-    for operation, argument, _ in pickletools.genops(content):
-        match operation.name:
-            case "PROTO" | "FRAME" | "STOP":
-                pass
-            case "MARK":
-                marks.append(len(stack))
-            case "NONE" | "NEWTRUE" | "NEWFALSE":
-                stack.append({"NONE": None, "NEWTRUE": True, "NEWFALSE": False}[operation.name])
-            case "EMPTY_DICT" | "EMPTY_LIST" | "EMPTY_SET" | "EMPTY_TUPLE":
-                kinds: dict[str, Any] = {"DICT": dict, "LIST": list, "SET": set, "TUPLE": tuple}
-                stack.append(kinds[operation.name[6:]]())
-            case "TUPLE" | "LIST":
-                stack.append((tuple if operation.name == "TUPLE" else list)(popped()))
-            case "DICT":
-                items = popped()
-                stack.append(dict(zip(items[::2], items[1::2], strict=True)))
-            case "TUPLE1" | "TUPLE2" | "TUPLE3":
-                stack.append(tuple(last(int(operation.name[-1]))))
-            case "APPEND" | "APPENDS":
-                items = last(1) if operation.name == "APPEND" else popped()
-                stack[-1].extend(items)
-            case "ADDITEMS":
-                items = popped()
-                stack[-1].update(items)
-            case "SETITEM" | "SETITEMS":
-                items = last(2) if operation.name == "SETITEM" else popped()
-                stack[-1].update(zip(items[::2], items[1::2], strict=True))
-            case "PUT" | "BINPUT" | "LONG_BINPUT" | "MEMOIZE":
-                memo[len(memo) if argument is None else int(argument)] = stack[-1]
-            case "GET" | "BINGET" | "LONG_BINGET":
-                stack.append(memo[int(str(argument))])
-            case "GLOBAL" | "STACK_GLOBAL":
-                module, function = last(2) if argument is None else argument.split(" ")
-                for old, new in _RENAMED.items():
-                    module = module.replace(old, new)
-                stack.append(_Name(f"{module}.{function}"))
-            case "REDUCE" | "NEWOBJ":
-                stack.append(_called(*last(2)))
-            case "BUILD":
-                state = stack.pop()
-                stack[-1].append(state)
-            case _ if argument is not None:  # a number, a text or bytes
-                stack.append(argument)
-            case other:
-                raise ValueError(f"{other} is not allowed")
-    return stack.pop()
-
-
-def _called(function: str, arguments: Any) -> Any:
-    """Return what a call in a pickle stands for."""
-    match function, arguments:
-        case "_codecs.encode", (text, "latin1"):
-            return text.encode("latin1")
-        case "builtins.set", (items,):
-            return set(items)
-        case "collections.defaultdict", _:
-            return {}
-        case "copyreg._reconstructor", (kind, *_):
-            return _Made([kind, ()])
-    return _Made([function, arguments])
-
-
-def _value(one: Any) -> Any:
-    """Return containers with arrays in place of the calls that make them."""
-    if isinstance(one, _Made):
-        return _array(*one)
-    if isinstance(one, dict):
-        return {_value(key): _value(value) for key, value in one.items()}
-    if isinstance(one, _Name):
-        raise ValueError(f"{one} is not allowed")
-    return type(one)(map(_value, one)) if isinstance(one, (list, tuple, set)) else one
-
-
-def _array(function: str, arguments: Any, state: Any = None) -> Any:
-    """Return an array, a number, a dtype or a csr matrix."""
-    name = function.rsplit(".", 1)[-1]
-    package = function.partition(".")[0]
-    if package == "scipy" and name in _CSR:
-        parts = {key: _value(value) for key, value in state.items()}
-        matrix = sp.csr_array(
-            (parts["data"], parts["indices"], parts["indptr"]), shape=parts["_shape"]
-        )
-        matrix.check_format(full_check=True)
-        return matrix
-    if package != "numpy" or name not in ("dtype", "_reconstruct", "scalar", "_frombuffer"):
-        raise ValueError(f"{function} is not allowed")
-    if name == "dtype":
-        return np.dtype(arguments[0]).newbyteorder("=" if state is None else state[1])
-    if name == "_reconstruct":
-        _, shape, kind, by_columns, data = state
-        order: Any = "F" if by_columns else "C"
-    elif name == "scalar":
-        (kind, data), shape, order = arguments, (), "C"
-    else:
-        data, kind, shape, order = arguments
-    data = data.encode("latin1") if isinstance(data, str) else data
-    dtype = _value(kind)
-    if dtype.hasobject:
-        raise ValueError("an array of objects is not allowed")
-    array = np.frombuffer(data, dtype).reshape(shape, order=order)
-    return array[()] if name == "scalar" else array.copy()
+@cache
+def _checksums() -> dict[str, str]:
+    """Return the known SHA-256 of files by name."""
+    lines = files(__package__).joinpath("checksums.txt").read_text("utf-8").splitlines()
+    return {name: digest for digest, name in map(str.split, lines)}
 
 
 def _file(source: str, name: str) -> RemoteFile:
-    # The checksums of these files are not known.
-    return RemoteFile(f"{source}/{name}", _ADDRESSES[source] + name, _LARGEST_FILE, None)
+    address, digest = _ADDRESSES[source] + name, _checksums().get(f"{source}/{name}")
+    return RemoteFile(f"{source}/{name}", address, _LARGEST_FILE, digest)
 
 
 def _pickled(source: str, name: str, fetch: bool) -> Any:

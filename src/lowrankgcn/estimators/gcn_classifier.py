@@ -42,7 +42,8 @@ class GCNClassifier(SemiSupervisedClassifier):
         Graph of the rows. "auto": a hypergraph for tables with categories (numbers are binned); for
         numbers, the Gaussian graph where fast sums are cheap, else ten nearest neighbours, of wide
         sparse rows (word counts) in 64 singular vectors.
-        "precomputed": X is the matrix of weights. With a graph object, X holds the features only.
+        "precomputed": X is the matrix of weights. With a graph object, also one of NetworkX, data
+        of PyTorch Geometric or a matrix of weights, X holds the features only.
         Without features the networks use the eigenvectors.
     architecture : {"auto", "low-rank", "reduced", "full"}
         GCN with kernels of rank r (L-GCN), with the activation in spectral space (R-GCN), or with

@@ -37,7 +37,8 @@ from lowrankgcn.estimators.semi_supervised import (
 )
 from lowrankgcn.gp.suggestion import first_of_views
 from lowrankgcn.gp.views import RowViews, node_views
-from lowrankgcn.graphs import AdjacencyGraph, Graph
+from lowrankgcn.graphs import Graph
+from lowrankgcn.graphs.foreign import as_graph
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -56,8 +57,9 @@ class SpectralGPClassifier(ProcessClassifier):
     graph : {"auto", "knn", "gaussian", "hypergraph", "precomputed"} or Graph
         Graphs of the spectral blocks. "auto": every graph that can be built.
         "precomputed": X is the matrix of weights. With a graph object, X holds the features, which
-        are propagated over given edges or hyperedges (``lowrankgcn.gp.graph_filters``). Sparse rows
-        are features, such as word counts: wide ones are propagated over their nearest neighbours;
+        are propagated over given edges or hyperedges (``lowrankgcn.gp.graph_filters``). Graphs of
+        NetworkX, data of PyTorch Geometric and matrices of weights are graph objects too. Sparse
+        rows are features, such as word counts: wide ones are propagated over their nearest neighbours;
         with "hypergraph" they are an incidence matrix. For weights, incidence rows or a graph in
         place of X, the spectral blocks of that graph are the only ones.
     blocks : "auto" or sequence of str
@@ -126,6 +128,8 @@ class SpectralGPClassifier(ProcessClassifier):
     evidence_ : Evidence
         All of these, confusion, scores of each class, reliability. Computed when it is needed
         first, like the attributes above.
+    approximations_ : tuple of str
+        What is estimated or left out for features on a graph, and how large the errors are.
     timings_ : dict
         Seconds for each step.
     columns_ : Columns or None
@@ -251,6 +255,8 @@ class SpectralGPClassifier(ProcessClassifier):
         super()._restore(fit)
         model: GPModel = fit.model
         self.filter_, self.block_shares_ = model.filters(), model.block_shares
+        nodes = model.maps.nodes
+        self.approximations_ = () if nodes is None else nodes.approximations
         self.__dict__.pop("evidence_", None)
 
     def update_graph(self, graph: Any) -> NDArray[np.float64]:
@@ -263,7 +269,7 @@ class SpectralGPClassifier(ProcessClassifier):
         Parameters
         ----------
         graph : Graph or (n, n) matrix of weights
-            Of the fitted nodes.
+            Of the fitted nodes, as for the parameter `graph`.
 
         Returns
         -------
@@ -280,9 +286,10 @@ class SpectralGPClassifier(ProcessClassifier):
         maps: RowViews = self._model.maps
         if maps.nodes is None or not maps.nodes.has_edges:
             raise invalid("update_graph", "a classifier of features on a graph", "another one")
-        graph = graph if isinstance(graph, Graph) else AdjacencyGraph(graph)
+        if (made := as_graph(graph)) is None:
+            raise invalid("graph", "a graph or a matrix of weights", type(graph).__name__)
         prepared = self._fitted_rows() if maps.features is not None else None
-        nodes = maps.nodes.with_edges(graph)
+        nodes = maps.nodes.with_edges(made)
         parts: dict[str, Any] = dict(prepared.views.parts) if prepared is not None else {}
         if "given" in parts:
             at = maps.embeddings["given"].coordinates  # damped, so only its change is used
@@ -290,9 +297,9 @@ class SpectralGPClassifier(ProcessClassifier):
         parts |= node_views(nodes)
         model = replace(self._model, maps=replace(maps, nodes=nodes))
         shares = model.process.distributions(model.compiled.at(parts))
-        results = self._fit.results | {"label_distributions_": shares, "graph_": graph}
+        results = self._fit.results | {"label_distributions_": shares, "graph_": made}
         self._restore(replace(self._fit, model=model, results=results))
-        self.graphs_ = {"given": graph}
+        self.graphs_ = {"given": made}
         if hasattr(self, "_prepared"):
             fitted = replace(self._prepared.views, maps=model.maps, parts=parts)
             self._prepared = replace(self._prepared, views=fitted)

@@ -164,10 +164,10 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> tuple[GPModel, dict[str, A
     report_progress("predicting")
     compiled = CompiledScores(process, views.maps, views.maps.embeddings)
     plain = softmax(process.temperature * compiled.at(views.parts))
+    sizes = np.abs(process.block_scores(_some(views.views))).sum(axis=(1, 2))
     unlabelled = np.isin(sample.index, labels.index, invert=True)
     factors = _share_factors(prepared.settings, plain[unlabelled], labels, process.constant)
     process, distributions = replace(process, factors=factors), apply_factors(plain, factors)
-    sizes = np.abs(process.block_scores(_some(views.views))).sum(axis=(1, 2))
     shares = (sizes / (sizes.sum() or 1.0)).tolist()
     model = GPModel(
         maps=views.maps,

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from lowrankgcn._validation import LARGEST_OPTION, choice, invalid, positive_float, positive_int
 from lowrankgcn.gp.recipe import BLOCK_NAMES
 from lowrankgcn.graphs import Graph
+from lowrankgcn.graphs.foreign import as_graph
 from lowrankgcn.spectral.filters import Filter, as_filters
 
 Class = TypeVar("Class")
@@ -105,12 +106,12 @@ def checked(kind: type[Class], parameters: Mapping[str, Any]) -> Class:
 
 
 def graph_or_name(graph: Any, name: str) -> str | Graph:
-    """Return `graph` if it is a graph or the name of one."""
-    if isinstance(graph, Graph):
-        return graph
-    if not isinstance(graph, str):
+    """Return the name of a graph, or a graph, made of another library's one or of weights."""
+    if isinstance(graph, str):
+        return choice(graph, name, _GRAPHS)
+    if (made := as_graph(graph)) is None:
         raise invalid(name, f"a graph or one of {', '.join(_GRAPHS)}", type(graph).__name__)
-    return choice(graph, name, _GRAPHS)
+    return made
 
 
 def _is_auto(value: Any) -> bool:
@@ -245,7 +246,8 @@ def read_gcn_parameters(parameters: Mapping[str, Any]) -> GCNParameters:
         If a parameter is invalid.
     """
     name = choice(parameters["preset"], "preset", PRESETS)
-    preset, graph = PRESETS[name], parameters["graph"]
+    preset, graph = PRESETS[name], graph_or_name(parameters["graph"], "graph")
+    parameters = {**parameters, "graph": graph}
     chosen = [parameters[key] for key in ("architecture", "filter", "rank")]
     full = chosen[0] == "full" or all(map(_is_auto, chosen))
     if name == "default" and full and _is_sparse_network(graph):

@@ -26,6 +26,7 @@ from lowrankgcn.exceptions import ColumnWarning, warn_caller, without_options
 from lowrankgcn.gp.node_features import is_narrow
 from lowrankgcn.gp.node_graph import carries_features
 from lowrankgcn.graphs import Graph
+from lowrankgcn.graphs.foreign import is_foreign
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
 from lowrankgcn.tables.column_choice import Columns, choose_columns
@@ -212,6 +213,10 @@ def read_rows(
         named = every and all(isinstance(name, str) for name in every)
         names = tuple(map(str, every)) if named else None
         return Rows("graph", X, X.n_nodes, X.row_kind, len(every), names)
+    if is_foreign(X):
+        expected = "rows; the parameter graph takes graphs, and lowrankgcn.AdjacencyGraph "
+        expected += "makes one that is classified without rows"
+        raise invalid("X", expected, f"a {type(X).__name__}")
     holder = copy.copy(estimator)  # scikit-learn stores the columns as attributes
     columns = None
     if _may_hold_texts(X) and graph != "precomputed" and getattr(graph, "row_kind", "") != "table":

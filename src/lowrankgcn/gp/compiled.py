@@ -83,7 +83,7 @@ class CompiledScores:
         self.process, self.maps = process, maps
         self._constant = process.constant * process.alpha.sum(axis=0)
         self._leaves: LeafSums | None = None
-        self._propagated: list[tuple[PropagatedBlock, FloatArray]] = []
+        self._propagated: list[tuple[PropagatedBlock, float, FloatArray]] = []
         spectral: dict[str, FloatArray] = {}  # M of each graph
         linear: dict[str, Any] = {"standard": 0.0, "ranks": 0.0}
         radial: list[_Radial] = []
@@ -104,7 +104,7 @@ class CompiledScores:
                 assert maps.features is not None
                 self._leaves = LeafSums(block, amplitude * readout, maps.features)
             elif isinstance(block, PropagatedBlock):
-                self._propagated.append((block, amplitude * readout))
+                self._propagated.append((block, amplitude, readout))
             else:
                 raise TypeError(f"no compiled scores of {type(block).__name__}")
         self._known = {name: M for name, M in spectral.items() if name in known}
@@ -168,8 +168,8 @@ class CompiledScores:
         """
         count = len(next(iter(parts.values())))
         result = np.tile(self._constant, (count, 1))
-        for block, readout in self._propagated:  # the whole graph at once
-            result += block.scores(block.represent(parts), readout)
+        for block, amplitude, readout in self._propagated:  # the whole graph at once
+            result += amplitude * block.scores(block.represent(parts), readout)
         names = [name for name in (*CELLS, *self._known) if name in parts]
 
         def add(start: int, stop: int) -> None:

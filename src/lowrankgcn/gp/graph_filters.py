@@ -109,12 +109,10 @@ class Smoother:
             degrees += incidence @ np.asarray(incidence.sum(axis=0)).ravel() - own
             diagonal -= own
         scale = 1.0 / np.sqrt(degrees)
-        matrix = weights + sp.diags_array(diagonal)
-        return cls(
-            _single(sp.diags_array(scale) @ matrix @ sp.diags_array(scale)),
-            None if incidence is None else _single(sp.diags_array(scale) @ incidence),
-            scale,
-        )
+        matrix = sp.csr_array(weights + sp.diags_array(diagonal))
+        matrix.data *= np.repeat(scale, np.diff(matrix.indptr)) * scale[matrix.indices]
+        scaled = None if incidence is None else _single(sp.diags_array(scale) @ incidence)
+        return cls(_single(matrix), scaled, scale)
 
     def __matmul__(self, V: Single) -> Single:
         """Return S V."""
@@ -147,7 +145,7 @@ def apply_filters(smoother: Smoother, filters: Sequence[Filter], V: Single) -> l
     """Return φ(S) V for columns V, shape (n, c), and each filter φ, by Chebyshev polynomials."""
     series = [chebyshev_coefficients(filter).astype(np.float32) for filter in filters]
     results = [coefficients[0] * V for coefficients in series]
-    before, current = V, V
+    before, current, term = V, V, np.empty_like(V)
     for k in range(1, max(map(len, series))):
         step = smoother @ current
         if k > 1:
@@ -156,5 +154,5 @@ def apply_filters(smoother: Smoother, filters: Sequence[Filter], V: Single) -> l
         before, current = current, step
         for coefficients, result in zip(series, results, strict=True):
             if k < len(coefficients):
-                result += coefficients[k] * step
+                result += np.multiply(coefficients[k], step, out=term)
     return results

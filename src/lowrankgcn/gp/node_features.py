@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import finite_array, invalid
-from lowrankgcn.exceptions import warn_caller
 from lowrankgcn.graphs.matrices import csr_copy
 from lowrankgcn.graphs.search import NeighbourSearch
 from lowrankgcn.operators import FloatArray
@@ -41,7 +40,7 @@ _FARTHEST = 5.0  # scores are clipped here
 _CONSTANT = 1e-12  # relative deviation up to which a column is constant
 _NEIGHBOURS = 15
 _EXACT = 20_000  # up to this number of nodes all cosines are computed
-_MOST_NODES = 200_000  # larger graphs have no neighbours in the features
+MOST_NODES = 200_000  # larger graphs have no neighbours in the features
 # Of the neighbours in singular vectors. Measured for 10⁵ nodes: lists that find 0.58 of them take a
 # fifth of the time of those that find 0.92, and the neighbours share a class as often.
 _RECALL = 0.5
@@ -96,7 +95,7 @@ class NodeFeatures:
             weights = np.where(varies, 1.0 / np.where(varies, deviations, 1.0), 0.0)
             features = cls(None, wide.mean(axis=0), weights, None)
         F = features.read(X if wide is None else wide)
-        if (points or _EXACT < F.shape[0] <= _MOST_NODES) and min(F.shape) > _RANK:
+        if (points or _EXACT < F.shape[0] <= MOST_NODES) and min(F.shape) > _RANK:
             from sklearn.utils.extmath import randomized_svd  # models of files predict without it
 
             _, _, basis = randomized_svd(
@@ -128,25 +127,22 @@ class NodeFeatures:
         """Return rows as unit vectors in at most 64 singular vectors, where cosines are kept."""
         return np.asarray(as_array(self._directions(self.read(X))), np.float64)
 
-    def neighbours(self, rows: FeatureMatrix, known: FeatureMatrix) -> sp.csr_array:
-        """Return cosines of rows with their 15 nearest known rows, shape (q, n).
+    def neighbours(self, rows: FeatureMatrix, known: FeatureMatrix) -> tuple[sp.csr_array, float]:
+        """Return cosines of rows with their 15 nearest known rows, (q, n), and the share found.
 
         Where `rows` is `known`, rows are no neighbours of themselves. Negative cosines count as
-        zero. More than 200,000 rows have no neighbours, with a warning at fitting.
+        zero. More than 200,000 rows have no neighbours.
         """
-        same, n = rows is known, known.shape[0]
+        same, n, recall = rows is known, known.shape[0], 1.0
         count = min(_NEIGHBOURS, n - same)
-        if n > _MOST_NODES and same:
-            text = "similar nodes are not joined, because the graph has more than"
-            warn_caller(f"{text} {_MOST_NODES:,} nodes", UserWarning)
-        if n > _MOST_NODES or not count:
-            return sp.csr_array((rows.shape[0], n), dtype=np.float32)
+        if n > MOST_NODES or not count:
+            return sp.csr_array((rows.shape[0], n), dtype=np.float32), float(not count)
         A = self._directions(rows)
         B = A if same else self._directions(known)
         if n > _EXACT:
             A, B = (np.asarray(as_array(part), np.float64) for part in (A, B))
             if same:
-                search, _ = NeighbourSearch.tuned(B, count, seed=0, least_recall=_RECALL)
+                search, recall = NeighbourSearch.tuned(B, count, seed=0, least_recall=_RECALL)
                 distances, near = search.query(A, np.arange(n))
             else:
                 distances, near = NeighbourSearch(B, count, probes=0, seed=0).query(A)
@@ -166,7 +162,7 @@ class NodeFeatures:
             cosines, near = (np.concatenate(part) for part in zip(*parts, strict=True))
         pointers = np.arange(0, near.size + 1, count)
         values = np.maximum(cosines, 0.0).astype(np.float32).ravel()
-        return sp.csr_array((values, near.ravel(), pointers), shape=(rows.shape[0], n))
+        return sp.csr_array((values, near.ravel(), pointers), shape=(rows.shape[0], n)), recall
 
 
 def is_narrow(X: Any) -> bool:

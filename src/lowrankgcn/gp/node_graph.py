@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import integer_array, invalid
+from lowrankgcn.exceptions import warn_caller
 from lowrankgcn.gp.graph_filters import PROPAGATIONS, Single, Smoother, apply_filters
-from lowrankgcn.gp.node_features import FeatureMatrix, NodeFeatures
+from lowrankgcn.gp.node_features import MOST_NODES, FeatureMatrix, NodeFeatures
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.graphs.matrices import binary_matrix, check_weights, csr_copy
 from lowrankgcn.operators import FloatArray, MatrixFactor
@@ -66,6 +67,9 @@ class NodeGraph:
     features : (n, d) csr_array or array
     near : (n, n) csr_array
         Cosines of each node with its nearest neighbours.
+    recall : float
+        Share of the nearest neighbours that were found, measured for 200 nodes if lists were
+        searched; 0 if none were searched, because the graph has more than 200,000 nodes.
     centres : dict from block to (d,) array
         Mean rows of φ(S) F of the fitted graph; changed or appended edges do not move them.
         Without nearest neighbours, ``near`` is the same as ``ego`` and is left out; without a
@@ -77,6 +81,7 @@ class NodeGraph:
     reader: NodeFeatures
     features: FeatureMatrix
     near: sp.csr_array
+    recall: float
     centres: dict[str, FloatArray]
 
     @classmethod
@@ -92,11 +97,13 @@ class NodeGraph:
             if n != graph.n_nodes:
                 raise invalid("graph", f"{n} nodes, as many as rows", graph.n_nodes)
             edges, weights = _edges_of(graph)
-        near = reader.neighbours(features, features)
+        near, recall = reader.neighbours(features, features)
         blocks = PROPAGATIONS if graph is not None else _WITHOUT_EDGES
         used = [name for name in blocks if near.nnz or name != "near"]
         centres = dict.fromkeys(used, np.zeros(features.shape[1]))
-        nodes = cls(edges, weights, reader, features, near, centres)
+        nodes = cls(edges, weights, reader, features, near, recall, centres)
+        if not recall:
+            warn_caller(nodes.approximations[0], UserWarning)
         shares = np.full((nodes.n_nodes, 1), 1.0 / nodes.n_nodes)
         for names in nodes.together:
             for name, part in nodes.propagate(names, shares).items():
@@ -136,7 +143,7 @@ class NodeGraph:
             joined = sp.vstack([known, block])
             more = block.shape[1] - len(self.hyperedge_weights)
             weights = np.append(self.hyperedge_weights, np.ones(more))
-        near = self.reader.neighbours(rows, self.features)
+        near, _ = self.reader.neighbours(rows, self.features)
         stack: Any = sp.vstack if sp.issparse(rows) else np.vstack
         return replace(
             self,
@@ -149,8 +156,23 @@ class NodeGraph:
     def new_rows(self, X: Any) -> dict[str, PropagatedRows]:
         """Return the propagated features of new rows without edges, each alone."""
         rows = self.reader.read(X)
-        near, every = self.reader.neighbours(rows, self.features), np.arange(rows.shape[0])
+        near, every = self.reader.neighbours(rows, self.features)[0], np.arange(rows.shape[0])
         return {name: NewRows(self, name, every, rows, near) for name in self.centres}
+
+    @property
+    def approximations(self) -> tuple[str, ...]:
+        """What is left out or estimated, and how well."""
+        (d, count), texts = self.probes.shape, []
+        if not self.recall:
+            text = "similar nodes are not joined, because the graph has more than"
+            texts = [f"{text} {MOST_NODES:,} nodes"]
+        elif self.recall < 1:
+            found = f"{100 * self.recall:.0f} % of them were found, measured for 200 nodes"
+            texts = [f"each node is joined to nodes with similar features from lists: {found}"]
+        if count < d:
+            error = f"{count} random projections, with an error of {100 / np.sqrt(2 * count):.0f} %"
+            texts.append(f"norms of propagated features are estimated by {error}")
+        return tuple(texts)
 
     @property
     def has_edges(self) -> bool:
@@ -267,21 +289,22 @@ class NodeGraph:
         return PropagatedRows(self, name, np.arange(self.n_nodes))
 
     def products(self, name: str, w: NDArray[np.floating[Any]]) -> FloatArray:
-        """Return φ(S) (F w), shape (n, c); kept for the probes of up to 20,000 nodes."""
-        if w is self.probes and name in self._probed:
-            return self._probed[name]
+        """Return φ(S) (F w), shape (n, c); kept for the last w, and for the probes of few nodes."""
+        probing = w is self.probes
+        if (kept := self._products.get((name, probing))) is not None and kept[0] is w:
+            return kept[1]
 
         def part(start: int, stop: int) -> Single:
             columns = self.features @ np.asarray(w[:, start:stop], np.float32)
             return self.propagate([name], columns)[name]
 
         product = np.hstack(map_chunks(part, w.shape[1], self.columns)).astype(np.float64)
-        if w is self.probes and self.n_nodes <= _MANY:
-            self._probed[name] = product
+        if not probing or self.n_nodes <= _MANY:
+            self._products[name, probing] = w, product
         return product
 
     @cached_property
-    def _probed(self) -> dict[str, FloatArray]:
+    def _products(self) -> dict[tuple[str, bool], tuple[NDArray[Any], FloatArray]]:
         return {}
 
     @cached_property

@@ -28,9 +28,10 @@ from torch import Tensor
 
 from lowrankgcn._validation import expect_shape, finite_array, invalid
 from lowrankgcn.graphs import AdjacencyGraph, Hypergraph
+from lowrankgcn.graphs.foreign import NODE_ARRAYS, array_of, graph_of_data
 from lowrankgcn.nn.propagation import stored_form
 
-_MASKS = ("train_mask", "val_mask", "test_mask")
+_MASKS = NODE_ARRAYS[2:]
 
 
 class PygTask(NamedTuple):
@@ -121,25 +122,9 @@ def from_pyg(data: Any) -> PygTask:
     >>> from_pyg(SimpleNamespace(hyperedge_index=torch.tensor([[0, 1, 1, 2], [0, 0, 1, 1]]))).graph
     Hypergraph(3 nodes, 2 hyperedges)
     """
-    names = ("edge_index", "edge_weight", "hyperedge_index", "hyperedge_weight")
-    edges, weights, hyperedges, hyperedge_weights = (_get(data, name) for name in names)
-    arrays = {name: _get(data, name) for name in ("x", "y", *_MASKS)}
-    rows = [array for name, array in arrays.items() if name != "y" and array is not None]
-    n_nodes = len(np.atleast_1d(rows[0])) if rows else None
-    if type(data).__name__ == "HyperGraphData":  # which may count the hyperedges as its nodes
-        hyperedges = edges if hyperedges is None else hyperedges
-    elif n_nodes is None:
-        n_nodes = getattr(data, "num_nodes", None)  # PyG warns if it infers this from the edges
-    graph: AdjacencyGraph | Hypergraph
-    if hyperedges is not None:
-        count = None if hyperedge_weights is None else len(hyperedge_weights)
-        graph = Hypergraph.from_hyperedge_index(
-            hyperedges, n_nodes=n_nodes, n_hyperedges=count, weights=hyperedge_weights
-        )
-    elif edges is not None:
-        graph = AdjacencyGraph.from_edge_index(edges, weights, n_nodes=n_nodes)
-    else:
+    if (graph := graph_of_data(data)) is None:
         raise invalid("data", "an edge_index or a hyperedge_index", type(data).__name__)
+    arrays = {name: array_of(data, name) for name in NODE_ARRAYS}
     if (labels := arrays["y"]) is not None and labels.shape[1:] == (1,):
         arrays["y"] = labels[:, 0]
     for name, array in arrays.items():
@@ -243,10 +228,3 @@ def _check_rows(array: NDArray[Any], name: str, n: int) -> None:
     expect_shape(array, name, n, *([None] if name == "x" else []))
     if name in _MASKS and array.dtype != np.bool_:
         raise invalid(name, "a mask of booleans", f"{array.dtype}")
-
-
-def _get(data: Any, name: str) -> NDArray[Any] | None:
-    """Return an attribute as an array, None if it is missing."""
-    value = getattr(data, name, None)
-    value = value.detach().cpu().to_dense() if isinstance(value, Tensor) else value
-    return None if value is None else np.asarray(value)
