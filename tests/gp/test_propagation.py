@@ -208,6 +208,19 @@ def test_nodes_in_another_order_have_the_same_distributions(make: Any) -> None:
     assert_allclose(distributions(again, moved), P[order], atol=2e-3)
 
 
+def test_words_are_weighted_by_their_rarity() -> None:
+    """Rows are X √idf of unit length; nearest neighbours are those of X idf."""
+    X, nodes = words().toarray(), NodeGraph.fit(graph(), words())
+    idf = np.log((1 + N) / (1 + (X > 0).sum(axis=0))) + 1
+    expected = X * np.sqrt(idf)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    assert_allclose(nodes.features.toarray(), expected, atol=1e-6)
+    rows = X * idf / np.linalg.norm(X * idf, axis=1, keepdims=True)
+    cosines = rows @ rows.T
+    np.fill_diagonal(cosines, -1.0)
+    assert_allclose(np.sort(nodes.near[[7]].data), np.sort(cosines[7])[-15:], atol=1e-6)
+
+
 @pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
 def test_sparse_and_dense_features_are_equal(kind: str) -> None:
     """The format of the features does not matter."""
@@ -270,6 +283,9 @@ def test_new_nodes_with_their_edges_are_like_fitted_ones() -> None:
     for listed in (pairs, pairs[:, ::-1]):
         appended = first.with_nodes(X[30:], listed)
         assert ((appended.edges != 0) != (whole.adjacency != 0)).nnz == 0
+    once = first.with_nodes(X[30:], [[30, 31], [30, 2]]).edges
+    assert once[30, 31] == once[31, 30] == once[30, 2] == once[2, 30] == 1
+    assert once[30:].count_nonzero() == 3
     alone = first.with_nodes(X[30:])
     assert alone.edges[30:].nnz == 0 and alone.near[30:].nnz > 0
 

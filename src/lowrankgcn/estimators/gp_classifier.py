@@ -59,9 +59,9 @@ class SpectralGPClassifier(ProcessClassifier):
         "precomputed": X is the matrix of weights. With a graph object, X holds the features, which
         are propagated over given edges or hyperedges (``lowrankgcn.gp.graph_filters``). Graphs of
         NetworkX, data of PyTorch Geometric and matrices of weights are graph objects too. Sparse
-        rows are features, such as word counts: wide ones are propagated over their nearest neighbours;
-        with "hypergraph" they are an incidence matrix. For weights, incidence rows or a graph in
-        place of X, the spectral blocks of that graph are the only ones.
+        rows are features, such as word counts: wide ones are propagated over their nearest
+        neighbours; with "hypergraph" they are an incidence matrix. For weights, incidence rows or a
+        graph in place of X, the spectral blocks of that graph are the only ones.
     blocks : "auto" or sequence of str
         Names of the blocks to use (:mod:`lowrankgcn.gp.recipe`); "auto" uses all.
     rank : int
