@@ -24,6 +24,7 @@ from lowrankgcn.graphs.hypergraph import Hypergraph
 #: Arrays of a data object of PyTorch Geometric that have a row for each node.
 NODE_ARRAYS = ("x", "y", "train_mask", "val_mask", "test_mask")
 _PAIRS = ("edge_index", "hyperedge_index")
+_SPARSE = 0.2  # arrays with a smaller share of nonzero entries are stored sparse
 
 
 def is_foreign(value: Any) -> bool:
@@ -44,6 +45,9 @@ def as_graph(value: Any) -> Graph | None:
     """
     if isinstance(value, Graph):
         return value
+    matrix = isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype.kind in "biuf"
+    if matrix and np.count_nonzero(value) < _SPARSE * value.size:
+        value = sp.csr_array(value)
     if sp.issparse(value) or isinstance(value, np.ndarray):
         return AdjacencyGraph(value)
     if _has_pairs(value):
