@@ -74,6 +74,23 @@ def test_what_is_done_to_edges_is_said(people: Path, capsys: Capture) -> None:
     assert any("1 edge is listed again; the weights add up" in note for note in notes)
 
 
+def test_what_is_estimated_is_said(people: Path, capsys: Capture) -> None:
+    """Console, JSON and report name the random projections of wide features."""
+    words = np.random.default_rng(0).random((34, 140)) < 0.1 + 0.1 * np.arange(2).repeat(70)
+    names = [f"word{j}" for j in range(140)]
+    table = pd.concat([pd.read_csv(people), pd.DataFrame(words * 1, columns=names)], axis=1)
+    table.to_csv(people, index=False)
+    edges, report = people.with_name("named.csv"), people.with_name("report.html")
+    arguments = [str(people), "-t", "club", "--edges", str(edges), "--key", "name"]
+    assert call("classify", *arguments, "--json", "--report", str(report)) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert call("classify", *arguments) == 0
+    shown = capsys.readouterr()
+    text = "norms of propagated features are estimated by 128 random projections, with an error"
+    assert sum(text in note for note in notes) == 1 and text in report.read_text()
+    assert text in " ".join((shown.out + shown.err).split())
+
+
 def test_hyperedges(people: Path, capsys: Capture) -> None:
     """Everybody and their friends form a hyperedge."""
     members = [

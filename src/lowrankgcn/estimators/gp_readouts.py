@@ -24,7 +24,7 @@ from lowrankgcn.estimators.label_audit import audit_labels
 from lowrankgcn.estimators.rows import take
 from lowrankgcn.estimators.semi_supervised import SemiSupervisedClassifier, draw_seed
 from lowrankgcn.gp.attribution import EVALUATIONS
-from lowrankgcn.gp.node_graph import PropagatedRows
+from lowrankgcn.gp.propagated_rows import PropagatedRows
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.suggestion import TRUSTED_LABELS, choose_rows, entropy, first_of_views
 from lowrankgcn.gp.views import RowViews

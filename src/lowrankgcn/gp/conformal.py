@@ -27,8 +27,8 @@ from scipy.linalg import cho_factor, cho_solve
 
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn.gp.blocks import Views
-from lowrankgcn.gp.node_graph import PropagatedRows
 from lowrankgcn.gp.process import GaussianProcess
+from lowrankgcn.gp.propagated_rows import PropagatedRows
 from lowrankgcn.operators import FloatArray
 
 _REFERENCES = 300  # labelled rows that are compared with, O(m²) for each row

@@ -40,6 +40,8 @@ from lowrankgcn.spectral.filters import Constant, Filter, Polynomial, Regularize
 Single = NDArray[np.float32]
 Place = Literal["graph", "joint", "near"]
 
+# Weights of nearest neighbours, of which each node has about one in total, and of loops.
+WEIGHTS = {"joint": (0.5, 1.0), "near": (1.0, 0.1)}
 _TOLERANCE = 0.01  # of a filter, relative to its largest response
 _MOST_STEPS = 60
 

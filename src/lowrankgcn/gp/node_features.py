@@ -20,6 +20,7 @@ from typing import Annotated, Any, final
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks
@@ -45,6 +46,7 @@ MOST_NODES = 200_000  # larger graphs have no neighbours in the features
 # fifth of the time of those that find 0.92, and the neighbours share a class as often.
 _RECALL = 0.5
 _RANK = 64  # singular vectors in which neighbours are searched beyond that
+_GRAM = 1500  # columns up to which singular vectors are eigenvectors of their inner products
 _CHUNK, _CELLS = 256, 2**23  # most rows, and cells of rows, whose cosines are held at a time
 
 
@@ -96,12 +98,8 @@ class NodeFeatures:
             features = cls(None, wide.mean(axis=0), weights, None)
         F = features.read(X if wide is None else wide)
         if (points or _EXACT < F.shape[0] <= MOST_NODES) and min(F.shape) > _RANK:
-            from sklearn.utils.extmath import randomized_svd  # models of files predict without it
-
-            _, _, basis = randomized_svd(
-                features._directions(F), _RANK, n_iter=2, random_state=random_state
-            )
-            features = replace(features, basis=np.asarray(basis.T, np.float64))
+            basis = _singular_vectors(features._directions(F), random_state)
+            features = replace(features, basis=basis.astype(np.float64))
         return features, F
 
     def read(self, X: Any) -> FeatureMatrix:
@@ -187,6 +185,17 @@ def _wide_matrix(X: Any) -> Any:
             return None
         filled, least = np.count_nonzero(matrix) / matrix.size, matrix.min()
     return sp.csr_array(matrix) if least >= 0 or filled < 0.5 else as_array(matrix)
+
+
+def _singular_vectors(rows: Any, random_state: int) -> NDArray[Any]:
+    """Return the right singular vectors of the 64 largest singular values, shape (d, 64)."""
+    d = rows.shape[1]
+    if d <= _GRAM:
+        products = as_array(rows.T @ rows)
+        return np.asarray(eigh(products, subset_by_index=[d - _RANK, d - 1])[1])
+    from sklearn.utils.extmath import randomized_svd  # models of files predict without it
+
+    return np.asarray(randomized_svd(rows, _RANK, n_iter=2, random_state=random_state)[2].T)
 
 
 def _scores(rows: FloatArray) -> NDArray[np.float32]:

@@ -1,4 +1,4 @@
-r"""A graph or hypergraph whose nodes have features, and rows of the propagated features φ(S) F.
+r"""A graph or hypergraph whose nodes have features, and products with propagated features φ(S) F.
 
 Matrices of n nodes by d features are not formed. Products φ(S) (F w) take as many products with S
 as there are columns of w. Some rows I of φ(S) F follow from the columns of F if d is at most the
@@ -7,9 +7,8 @@ number of rows, otherwise by duality from the columns :math:`\varphi(S) E_I`: S 
 >>> import numpy as np, scipy.sparse as sp, lowrankgcn as lg
 >>> graph = lg.AdjacencyGraph.from_edge_index([[0, 1], [1, 2]])
 >>> nodes = NodeGraph.fit(graph, np.arange(6.0).reshape(3, 2))
->>> rows = nodes.rows("conv")[[0, 2]]
->>> rows.shape, np.allclose(rows.dense() @ np.ones((3, 1)), rows @ np.ones((3, 1)))
-((2, 3), True)
+>>> nodes.products("conv", np.ones((3, 1))).shape, nodes.dense_rows("conv", np.array([0, 2])).shape
+((3, 1), (2, 3))
 """
 
 from __future__ import annotations
@@ -27,8 +26,9 @@ from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import integer_array, invalid
 from lowrankgcn.exceptions import warn_caller
-from lowrankgcn.gp.graph_filters import PROPAGATIONS, Single, Smoother, apply_filters
+from lowrankgcn.gp.graph_filters import PROPAGATIONS, WEIGHTS, Single, Smoother, apply_filters
 from lowrankgcn.gp.node_features import MOST_NODES, FeatureMatrix, NodeFeatures
+from lowrankgcn.gp.propagated_rows import NewRows, PropagatedRows
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.graphs.matrices import binary_matrix, check_weights, csr_copy
 from lowrankgcn.operators import FloatArray, MatrixFactor
@@ -39,8 +39,6 @@ _PROPAGATED = 2**22
 # Random projections from which norms of rows of wide features are estimated; half as many beyond
 # 20,000 nodes.
 _PROBES, _MANY = 128, 20_000
-# Weights of nearest neighbours, of which each node has about one in total, and of loops.
-_WEIGHTS = {"joint": (0.5, 1.0), "near": (1.0, 0.1)}
 _WITHOUT_EDGES = ("ego", "joint", "near")
 
 
@@ -105,9 +103,12 @@ class NodeGraph:
         if not recall:
             warn_caller(nodes.approximations[0], UserWarning)
         shares = np.full((nodes.n_nodes, 1), 1.0 / nodes.n_nodes)
-        for names in nodes.together:
-            for name, part in nodes.propagate(names, shares).items():
+
+        def add_centres(start: int, stop: int) -> None:
+            for name, part in nodes.propagate(nodes.together[start], shares).items():
                 nodes.centres[name] = np.asarray(features.T @ part, np.float64).ravel()
+
+        map_chunks(add_centres, len(nodes.together), 1)
         return nodes
 
     def with_edges(self, graph: Graph) -> NodeGraph:
@@ -258,7 +259,7 @@ class NodeGraph:
                 sizes = np.maximum(np.asarray(self.edges.sum(axis=0)).ravel(), 1.0)
                 scale = np.sqrt(self.hyperedge_weights / sizes)
                 edges, incidence = nothing, self.edges @ sp.diags_array(scale)
-            weight, loops = _WEIGHTS.get(place, (0.0, 1.0))
+            weight, loops = WEIGHTS.get(place, (0.0, 1.0))
             if place == "near":
                 edges, incidence = nothing, None
             if weight:
@@ -376,112 +377,6 @@ class NodeGraph:
     @cached_property
     def _dense_rows(self) -> dict[tuple[str, bytes], Single]:
         return {}
-
-
-@dataclass(frozen=True, eq=False)
-class PropagatedRows:
-    """Some rows of φ(S) F as a matrix (q, d) that is not formed.
-
-    Attributes
-    ----------
-    nodes : NodeGraph
-    name : str
-        Block, which determines S and φ.
-    index : (q,) int array
-    """
-
-    nodes: NodeGraph
-    name: str
-    index: NDArray[np.intp]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The pair (q, d)."""
-        return len(self.index), self.nodes.features.shape[1]
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self.index)
-
-    def __getitem__(self, chosen: Any) -> PropagatedRows:
-        """Return some of the rows."""
-        return replace(self, index=self.index[chosen])
-
-    def __matmul__(self, w: NDArray[np.floating[Any]]) -> FloatArray:
-        """Return φ(S) (F w) at the rows, shape (q, c)."""
-        return self.nodes.products(self.name, w)[self.index]
-
-    @property
-    def centre(self) -> FloatArray:
-        """Mean row of the fitted graph, shape (d,)."""
-        return self.nodes.centres[self.name]
-
-    def squared_norms(self) -> FloatArray:
-        """Return squared distances of the rows from the centre, shape (q,)."""
-        return self.nodes.squared_norms(self.name)[self.index]
-
-    def dense(self) -> Single:
-        """Return the rows, shape (q, d)."""
-        return self.nodes.dense_rows(self.name, self.index)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class NewRows(PropagatedRows):
-    """Rows of φ(S) F of new nodes, each alone, joined to their nearest known nodes.
-
-    Known rows do not change, so that a new row does not depend on others. With φ = ε/(λ + ε),
-    Φ = φ(S) F solves (1 + ε) Φ = S Φ + ε F. The row of a new f with the normalised weights s to
-    known rows, and t to itself, is (ε f + s Φ)/(1 + ε − t).
-
-    Attributes
-    ----------
-    features : (q, d) csr_array or array
-    near : (q, n) csr_array
-        Cosines with the nearest known nodes.
-    """
-
-    features: FeatureMatrix
-    near: sp.csr_array
-
-    def __matmul__(self, w: NDArray[np.floating[Any]]) -> FloatArray:
-        """Return φ(S) (F w) at the rows, shape (q, c)."""
-        own = np.asarray(self.features[self.index] @ w, np.float64)
-        if self.name == "ego":
-            return own
-        share, steps = self._steps()
-        known: FloatArray = steps @ self.nodes.products(self.name, w)
-        return share * own + known
-
-    def squared_norms(self) -> FloatArray:
-        """Return squared distances of the rows from the centre, shape (q,)."""
-        probes = self.nodes.probes
-        offsets = self @ probes - self.centre @ probes
-        squares: FloatArray = np.einsum("ij,ij->i", offsets, offsets)
-        return squares
-
-    def dense(self) -> Single:
-        """Return the rows, shape (q, d)."""
-        rows: Any = self.features[self.index]
-        rows = rows.toarray() if sp.issparse(rows) else rows
-        if self.name != "ego":
-            share, steps = self._steps()
-            joined = self.nodes.propagate([self.name], steps.T.toarray())[self.name]
-            rows = share * rows + (self.nodes.features.T @ joined).T
-        return np.asarray(rows, np.float32)
-
-    def _steps(self) -> tuple[FloatArray, sp.csr_array]:
-        """Return the factors of the own features, shape (q, 1), and of known rows, (q, n)."""
-        near, (weight, loops) = self.near[self.index], _WEIGHTS[self.name]
-        sums = np.asarray(near.sum(axis=1)).ravel()
-        degrees: FloatArray = loops + weight * (sums > 0).astype(np.float64)
-        known = self.nodes.smoother(self.name).scale
-        scale = weight / np.where(sums > 0, sums, 1.0) / np.sqrt(degrees)
-        steps = sp.diags_array(scale) @ near @ sp.diags_array(known)
-        at_one = float(PROPAGATIONS[self.name].filter(np.ones(1))[0])  # ε/(1 + ε)
-        epsilon = at_one / (1.0 - at_one)
-        whole = 1.0 + epsilon - loops / degrees
-        return epsilon / whole[:, None], sp.csr_array(sp.diags_array(1.0 / whole) @ steps)
 
 
 def _edges_of(graph: Graph) -> tuple[sp.csr_array, FloatArray | None]:

@@ -23,7 +23,8 @@ import numpy as np
 from lowrankgcn._codec import saved
 from lowrankgcn.gp.blocks import Block, Views
 from lowrankgcn.gp.graph_filters import PROPAGATIONS
-from lowrankgcn.gp.node_graph import NodeGraph, PropagatedRows
+from lowrankgcn.gp.node_graph import NodeGraph
+from lowrankgcn.gp.propagated_rows import PropagatedRows
 from lowrankgcn.operators import FloatArray
 
 _LEAST = 1e-12  # squared norm of a row

@@ -96,7 +96,8 @@ class NeighbourSearch:
         """
         exact = cls(points, count, probes=0, seed=seed)
         most = exact._lists * _LARGEST_PROBED_SHARE
-        probes = max(_PROBES, 2 * _PROBES * count // exact._lists)
+        least = _PROBES if least_recall >= _LEAST_RECALL else _PROBES // 2
+        probes = max(least, 2 * _PROBES * count // exact._lists)
         if exact._index is None or len(exact._points) <= _EXACT or probes > most:
             return exact, 1.0
         sample = np.sort(np.random.default_rng(seed).choice(len(points), _SAMPLE, replace=False))
