@@ -92,6 +92,16 @@ class LabelledTable:
     source: BlockFile | None = None
     agreement: Agreement | None = None
 
+    def with_texts(self) -> LabelledTable:
+        """Return this table with the features of free text that were left for later."""
+        if len(self.features.names) == len(self.columns.used):
+            return self
+        rows = self.table.rows()
+        with prefix_errors(self.table.name):
+            columns = self.columns.with_texts(rows)
+            features = columns.features(rows, decimal=self.table.decimal)
+        return replace(self, columns=columns, features=features)
+
     @property
     def rows(self) -> Any:
         """What classifiers are fitted to: the columns or, without any, the graph."""
@@ -173,7 +183,11 @@ def read_table(options: Mapping[str, Any]) -> TableFile:
 
 
 def read_labelled_table(
-    options: Mapping[str, Any], *, few_labels: bool = False, in_blocks: bool = False
+    options: Mapping[str, Any],
+    *,
+    few_labels: bool = False,
+    in_blocks: bool = False,
+    texts_later: bool = False,
 ) -> LabelledTable:
     """Read a table, choose its columns and gather its labels.
 
@@ -186,6 +200,8 @@ def read_labelled_table(
         Whether to allow fewer than two classes, and a target that is not in the table yet.
     in_blocks : bool
         Whether to read only a sample of a large table.
+    texts_later : bool
+        Whether the features of free text are left for :meth:`LabelledTable.with_texts`.
 
     Raises
     ------
@@ -222,7 +238,7 @@ def read_labelled_table(
         frame = frame.drop(columns=earlier)
         rows = table.rows(frame)
         named |= {"decimal": table.decimal, "allow_no_features": edges is not None}
-        named["n_rows"] = n_rows
+        named |= {"n_rows": n_rows, "fit_texts": not texts_later}
         columns = choose_columns(rows, target, **named)
         labels = read_texts(frame, target)
         with prefix_errors(f"column {target!r}"):
@@ -247,7 +263,8 @@ def read_labelled_table(
         notes += more
         if not few_labels or labels.nunique() > 1:
             check_classes(labels)
-        features = columns.features(rows, decimal=table.decimal)
+        read_now = columns.without_texts() if texts_later else columns
+        features = read_now.features(rows, decimal=table.decimal)
     whole = [name for name, kind in columns.used.items() if kind not in ("text", "vector")]
     notes += label_notes(labels, features, whole)
     graph = None

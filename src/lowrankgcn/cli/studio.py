@@ -61,7 +61,7 @@ def studio(args: Arguments) -> None:
         person = _person(args.annotator)
         place = table.with_name(f"{table.name}{f'.{person}' if person else ''}.labels.jsonl")
         options = vars(args) | {"table": [table], "journal": place}
-        data = read_labelled_table(options, few_labels=True)
+        data = read_labelled_table(options, few_labels=True, texts_later=True)
         rubric = read_classes(args.classes)
     with run.progress("loading"), terminal.one_line_errors():
         from lowrankgcn.files.journal import Journal
@@ -76,12 +76,14 @@ def studio(args: Arguments) -> None:
         journal.read()  # a wrong line need not wait for the graphs
     terminal.check_outputs({"the journal": place}, terminal.inputs([table]))
     warnings.simplefilter("ignore", UserWarning)  # of graphs; the page shows what matters
-    settings = {"graph": args.graph, "random_state": args.seed, **data.graph_option}
+    complete: Any = Later(data.with_texts)
 
     def prepare() -> Any:
         from lowrankgcn.studio.engine import Engine  # its libraries take a second
 
-        return Engine(data.rows, settings)
+        table = complete.future.result()
+        settings = {"graph": args.graph, "random_state": args.seed, **table.graph_option}
+        return Engine(table.rows, settings)
 
     with run.progress("opening"), terminal.one_line_errors():
         engine: Any = Later(prepare)
@@ -95,7 +97,7 @@ def studio(args: Arguments) -> None:
             disputed={} if data.agreement is None else data.agreement.disputed,
         )
         command_line = terminal.command_line(args.context, "image", "port", "browser")
-        writing = partial(_write, data, command_line, args.safe_csv, person)
+        writing = partial(_write, data, complete, command_line, args.safe_csv, person)
         view = View(table, data, session, engine, writing, args.image, rubric)
         listener = server.listen(args.port)
     port = listener.getsockname()[1]
@@ -122,6 +124,7 @@ def _person(name: str | None) -> str | None:
 
 def _write(
     data: LabelledTable,
+    complete: Any,
     command_line: str,
     safe: bool,
     person: str | None,
@@ -136,6 +139,8 @@ def _write(
 
     if what == "model" and data.graph is not None:
         raise ValueError("expected a table without --edges: a given graph has no edges to new rows")
+    if what in ("table", "report", "model"):
+        data = complete.future.result()
     labelled = with_labels(data, state.names())
     frame = labelled.table.frame
     try:

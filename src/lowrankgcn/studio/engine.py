@@ -60,12 +60,18 @@ class Engine:
     features : table of any kind, or Graph
     parameters : dict
         Of :class:`SpectralGPClassifier`.
+
+    Attributes
+    ----------
+    features : Table or Graph
+    prepared : PreparedRows
     """
 
     def __init__(self, features: Any, parameters: dict[str, Any]) -> None:
         self._classifier = SpectralGPClassifier(**parameters)
         settings = checked(GPParameters, self._classifier.get_params(deep=False))
         features = features if isinstance(features, Graph) else Table.read(features)
+        self.features = features
         rows = read_rows(self._classifier, features, settings.graph, numbers="table")
         self._n = rows.n_rows
         seed = draw_seed(self._classifier.random_state)

@@ -58,7 +58,8 @@ class View:
     path : Path
         File of the table.
     data : labelled table
-        Its ``table.frame`` as it was read, its ``columns`` and the ``features`` in use.
+        Its ``table.frame`` as it was read, its ``columns`` and the ``features`` in use; those of
+        free text may be missing.
     session : Session
     engine : Engine
         Perhaps not prepared yet; rows and their cells do not need it.
@@ -85,9 +86,9 @@ class View:
         self._names, self._n = list(self._frame.columns), len(frame)
         self._graph = data.graph
         self._written: dict[str, Path] = {}
-        points = data.graph is None and has_own_positions(features)
-        axes = list(features.names) if points else ["direction 1", "direction 2"]
-        self.map = Later(lambda: _positions(features, engine)).future
+        points = data.graph is None and has_own_positions(columns.used.values())
+        axes = list(columns.used) if points else ["direction 1", "direction 2"]
+        self.map = Later(lambda: _positions(engine)).future
         some = np.linspace(0, self._n - 1, min(self._n, _SAMPLE)).astype(int).tolist()
         shown = show_columns(self._frame, columns.used, columns.left_out)
         pixels = find_pixels(self._frame, columns.used, columns.left_out, image)
@@ -317,9 +318,9 @@ class View:
         return matches
 
 
-def _positions(features: Any, engine: Later) -> bytes:
+def _positions(engine: Later) -> bytes:
     """Return the positions on the map as bytes."""
-    prepared = engine.prepared
+    features, prepared = engine.features, engine.prepared
     from lowrankgcn.studio.layout import map_positions  # with the libraries of the engine
 
     return map_positions(features, prepared).astype("<f4").tobytes()
