@@ -11,7 +11,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -44,6 +44,7 @@ from lowrankgcn.tables.column_choice import check_classes
 
 if TYPE_CHECKING:
     from lowrankgcn.files.blocks import BlockFile
+    from lowrankgcn.files.label_studio import Prediction
 
 _LISTED = 5  # columns in a note
 _MARKS = ("label_status", "label_accepted", "label_note")  # columns that the studio adds
@@ -78,6 +79,8 @@ class LabelledTable:
         has the numbers of its rows.
     agreement : Agreement or None
         How far the labels of several people agree.
+    imported : dict from row to Prediction
+        Predictions of another program, which are no labels.
     """
 
     table: TableFile
@@ -91,6 +94,7 @@ class LabelledTable:
     graph: Any = None
     source: BlockFile | None = None
     agreement: Agreement | None = None
+    imported: Mapping[int, Prediction] = field(default_factory=dict)
 
     def with_texts(self) -> LabelledTable:
         """Return this table with the features of free text that were left for later."""
@@ -273,7 +277,7 @@ def read_labelled_table(
         notes += more
     if sampled is not None:
         notes += sampled.notes(len(frame))
-    more_about: Any = (in_table, markers, n_rows, graph, source, people.agreement)
+    more_about: Any = (in_table, markers, n_rows, graph, source, people.agreement, people.imported)
     return LabelledTable(replace(table, frame=frame), columns, features, labels, notes, *more_about)
 
 

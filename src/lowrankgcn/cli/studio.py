@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lowrankgcn._format import plural
+from lowrankgcn._progress import report_progress
 from lowrankgcn.cli import terminal
 from lowrankgcn.cli.options import GRAPHS, TABLES, Arguments, command
 from lowrankgcn.cli.results import save_model, write_report
+
+_REPORTED = 1000  # tasks between two reports of progress
 
 if TYPE_CHECKING:
     from lowrankgcn.cli.labelled_table import LabelledTable
@@ -95,6 +98,7 @@ def studio(args: Arguments) -> None:
             annotator=person,
             blind=args.blind,
             disputed={} if data.agreement is None else data.agreement.disputed,
+            imported=data.imported,
         )
         command_line = terminal.command_line(args.context, "image", "port", "browser")
         writing = partial(_write, data, complete, command_line, args.safe_csv, person)
@@ -167,14 +171,15 @@ def _write_tasks(data: LabelledTable, state: State, person: str | None, out: Pat
     from lowrankgcn._atomic import replacing
     from lowrankgcn.files.label_studio import make_tasks
 
-    codes, shares = (part.tolist() for part in state.answered)
-    predictions = [
-        None if code < 0 else (state.classes[code], share)
-        for code, share in zip(codes, shares, strict=True)
-    ]
+    predictions = [state.prediction(row) for row in range(len(state.labels))]
     labels, target = state.names().tolist(), data.columns.target
     notes, skipped = state.marks["note"], state.marks["skipped"]
     frame = data.table.frame
     tasks = make_tasks(frame, target, labels, predictions, notes, skipped, by=person)
     with replacing(out) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        json.dump(tasks, file, ensure_ascii=False, indent=1)
+        for row, task in enumerate(tasks):
+            if row % _REPORTED == 0:
+                report_progress("writing", row, len(frame))
+            file.write(",\n" if row else "[\n")
+            file.write(json.dumps(task, ensure_ascii=False))
+        file.write("\n]\n")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import file_digest
 from itertools import chain, count
 from pathlib import Path
@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lowrankgcn._progress import listening, report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.explanation import Contribution, Nearest
 from lowrankgcn.files.row_matching import RowMatcher
@@ -86,6 +87,7 @@ class View:
         self._names, self._n = list(self._frame.columns), len(frame)
         self._graph = data.graph
         self._written: dict[str, Path] = {}
+        self._progress: dict[str, dict[str, Any]] = {}
         points = data.graph is None and has_own_positions(columns.used.values())
         axes = list(columns.used) if points else ["direction 1", "direction 2"]
         self.map = Later(lambda: _positions(engine)).future
@@ -100,6 +102,7 @@ class View:
             "sample": "".join(RowMatcher(frame, columns.target).hashes(some)),
             "rows": self._n,
             "target": columns.target,
+            "annotator": session.annotator,
             "columns": shown.columns,
             "title": shown.title,
             "pixels": None if pixels is None else pixels._asdict(),
@@ -129,6 +132,7 @@ class View:
             "skipped": row in state.marks["skipped"],
             "accepted": state.marks["accepted"].get(row),
             "given": dict(state.disputed.get(row, {})),
+            "imported": None if state.hides(row) else state.imported.get(row),
             "links": [] if self._graph is None else linked_rows(self._graph, row)[:_LINKS],
         }
 
@@ -245,8 +249,21 @@ class View:
             raise ValueError(f"what: expected {', '.join(ENDINGS)}, got {what!r}")
         stem, ending = split_ending(self._path)
         path = self._unused(self._path.with_name(stem + ENDINGS[what].format(format=ending)))
+        with listening(partial(self._heard, what)):
+            return self._write_to(path, what)
+
+    def _heard(self, what: str, step: str, done: int, total: int) -> None:
+        self._progress[what] = {"step": step, "done": done, "total": total}
+
+    def progress(self, what: str) -> dict[str, Any]:
+        """Return the step of a file that is being written, and how much of it is done."""
+        return self._progress.get(what, {"step": "", "done": 0, "total": 0})
+
+    def _write_to(self, path: Path, what: str) -> Path:
+        self._progress.pop(what, None)
         state, classifier = self.session.state, None
         if what != "labels":
+            report_progress("predictions of the labels")
             state = self.session.settled()
             classifier = self._engine.fitted(state.answer)
             if what == "label-studio":

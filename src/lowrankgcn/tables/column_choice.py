@@ -117,7 +117,7 @@ class Columns:
 
     def without_texts(self) -> Columns:
         """Return these columns without those of free text."""
-        used = {name: kind for name, kind in self.used.items() if kind != "text"}
+        used: dict[Any, Kind] = {n: kind for n, kind in self.used.items() if kind != "text"}
         return replace(self, used=used, texts={})
 
     def with_texts(self, frame: Any) -> Columns:
