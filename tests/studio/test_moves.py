@@ -279,6 +279,7 @@ def test_a_name_is_asked_once_if_several_people_share_a_studio(
         page.key("Enter")
         person.labelled(3)  # the label was not lost
         assert "by Zoë" in page.text("#target")
+        person.stay()
         person.row(4)
         page.key("0")
         page.wait("document.querySelector('#row').innerText.includes('Skipped')")

@@ -76,6 +76,7 @@ export function introduced(resume) {
   box.showModal();
   box.onclose = () => {
     if (box.returnValue !== "go") return;
+    box.onclose = null; // an earlier "close" may come late
     setPerson($("person").value);
     resume();
   };
