@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._validation import finite_array, invalid
 from lowrankgcn.exceptions import prefix_errors
-from lowrankgcn.tables.column_choice import check_class_count
+from lowrankgcn.tables.label_texts import check_class_count
 
 # Dtypes of labels given as objects, by the kind that pandas infers.
 _DTYPES: dict[str, Any] = {

@@ -252,7 +252,7 @@ class GCNClassifier(SemiSupervisedClassifier):
         from lowrankgcn.estimators.gcn_fitting import fit_gcn
 
         settings = read_gcn_parameters(self.get_params(deep=False))
-        rows = read_rows(self, X, settings.graph, numbers="points")
+        rows = read_rows(self, X, settings.graph, y, numbers="points")
         labels = read_labels(y, rows.n_rows)
         warn_of_labels(labels, rows)
         weights = read_weights(sample_weight, rows.n_rows, labels.index)
