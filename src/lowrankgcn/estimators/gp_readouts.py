@@ -189,9 +189,9 @@ class ProcessClassifier(SemiSupervisedClassifier):
         -----
         A row is marked if the labels leave more of its variance (:mod:`lowrankgcn.gp.conformal`)
         than of all but a share 1 − `level` of the labelled rows, each without its own label. Of
-        rows drawn like the labelled ones, about this share at most is marked on average. With
+        rows drawn like the labelled ones, about this share is marked on average, or less. With
         fewer than level / (1 − level) labels, 19 by default, no row is marked. Rows of a class
-        without labels are marked only if they lie apart from the labelled rows: about a third of
+        without labels are marked only if they lie apart from the labelled rows: about two fifths of
         them with ten labels per class (see the page on accuracy). The cost for a row is O(m²) for
         at most 300 labelled rows, beside that of a prediction.
 
