@@ -40,7 +40,8 @@ from lowrankgcn.files import Columns, TableFile, choose_columns, read_file, read
 from lowrankgcn.files.row_matching import free_name
 from lowrankgcn.files.writing import TableSink, open_table, output_format
 from lowrankgcn.tables import Table
-from lowrankgcn.tables.column_choice import check_classes
+from lowrankgcn.tables.label_texts import check_classes
+from lowrankgcn.tables.useful_columns import keep_useful
 
 if TYPE_CHECKING:
     from lowrankgcn.files.blocks import BlockFile
@@ -234,6 +235,8 @@ def read_labelled_table(
         named: dict[str, Any] = {
             kind: column_names(options.get(kind) or (), frame.columns) for kind in kinds
         }
+        as_classes = target in named["categorical"]  # whatever its values are
+        named["categorical"] = tuple(n for n in named["categorical"] if n != target)
         kept = {target, *(name for names in named.values() for name in names)}
         if key and key in set(frame.columns) - kept:
             named["drop"] += (key,)
@@ -241,15 +244,15 @@ def read_labelled_table(
         notes += earlier_note(earlier, "left out")
         frame = frame.drop(columns=earlier)
         rows = table.rows(frame)
-        named |= {"decimal": table.decimal, "allow_no_features": edges is not None}
-        named |= {"n_rows": n_rows, "fit_texts": not texts_later}
+        named |= {"decimal": table.decimal, "allow_no_features": True, "n_rows": n_rows}
+        named["fit_texts"] = not texts_later
         columns = choose_columns(rows, target, **named)
         labels = read_texts(frame, target)
         with prefix_errors(f"column {target!r}"):
             counts = labels.value_counts(dropna=False) if sampled is None else sampled.counts
             markers, more = find_markers(counts, options.get("unlabelled"), options.get("class_"))
         in_table = labels = labels.where(~labels.isin(markers), None)
-        notes += [*columns.notes, *columns.left_out_notes(), *more]
+        place, about_labels = len(notes), more
     how = n_rows, bool(options.get("skip_unknown"))
     for file in label_files:
         labels, more = merged_labels(labels, frame, file, key, *how)
@@ -266,9 +269,15 @@ def read_labelled_table(
         in_table = in_table if files else labels  # the cells stay as they are
         notes += more
         if not few_labels or labels.nunique() > 1:
-            check_classes(labels)
+            check_classes(labels, named=as_classes)
+        known = np.flatnonzero(labels.notna())
+        classes = labels.iloc[known].to_numpy(str)
+        columns = keep_useful(columns, rows, known, classes, decimal=table.decimal, n_rows=n_rows)
+        if edges is None:
+            columns.check_used()
         read_now = columns.without_texts() if texts_later else columns
         features = read_now.features(rows, decimal=table.decimal)
+    notes[place:place] = [*columns.notes, *columns.left_out_notes(), *about_labels]
     whole = [name for name, kind in columns.used.items() if kind not in ("text", "vector")]
     notes += label_notes(labels, features, whole)
     graph = None

@@ -16,7 +16,7 @@ import copy
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
@@ -27,7 +27,7 @@ from rich.progress import Progress
 from torch import Tensor
 
 from lowrankgcn._format import plural
-from lowrankgcn._parallel import map_chunks, single_threaded_blas
+from lowrankgcn._parallel import map_chunks, single_threaded_blas, thread_limit
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import (
     LARGEST_OPTION,
@@ -60,6 +60,8 @@ _EPS = 1e-8
 def limit_threads(work: int) -> Iterator[None]:
     """Limit torch and the BLAS to one thread for less than 3e7 multiplications at a time.
 
+    For more, torch uses the number of threads of :func:`limited_threads`, if there is one.
+
     Threads that wait for each other after each small product are slower than one thread, and a
     thousand times slower on a busy machine. The limit is lifted at the end of the ``with`` block.
 
@@ -75,12 +77,13 @@ def limit_threads(work: int) -> Iterator[None]:
     True
     """
     before = torch.get_num_threads()
-    if work > _SMALL_WORK or before == 1:
+    threads = 1 if work <= _SMALL_WORK else thread_limit() or before
+    if threads == before:
         yield
         return
-    torch.set_num_threads(1)
+    torch.set_num_threads(threads)
     try:
-        with single_threaded_blas():
+        with single_threaded_blas() if threads == 1 else nullcontext():
             yield
     finally:
         torch.set_num_threads(before)
