@@ -156,6 +156,9 @@ def test_pictures_are_seen(
         x, y = page.run("studio.place(2)")
         page.mouse("Moved", left + x, top + y)
         page.wait("document.querySelector('#tip img')?.naturalWidth === 40")
+        map_, tip = (f"document.querySelector('{name}')" for name in ("#map", "#tip"))
+        bottom = "getBoundingClientRect().bottom"
+        page.wait(f"{tip}.{bottom} <= {map_}.{bottom}")
         page.key("End")
         page.wait("document.querySelector('.line.focus')?.dataset.row === '31'")
         page.wait("document.querySelector('#row .pictures').innerText.includes('expected PNG')")
