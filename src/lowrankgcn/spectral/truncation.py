@@ -2,9 +2,10 @@
 
 >>> import lowrankgcn as lg
 >>> path = lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])  # eigenvalues 0, 1 and 2
->>> L, filter = lg.Laplacian(path), lg.filters.Heat(1.0)
->>> truncation_error(L, filter, lg.eigenpairs(L, 2), seed=0).value.round(4)
-np.float64(0.1353)
+>>> L, heat = lg.Laplacian(path), lg.filters.Heat(1.0)
+>>> error = truncation_error(L, heat, lg.eigenpairs(L, 2), seed=0)
+>>> round(error.value, 4)  # exp(-2)
+0.1353
 """
 
 from __future__ import annotations
