@@ -215,6 +215,8 @@ def read_labelled_table(
         named: dict[str, Any] = {
             kind: column_names(options.get(kind) or (), frame.columns) for kind in kinds
         }
+        as_classes = target in named["categorical"]  # whatever its values are
+        named["categorical"] = tuple(n for n in named["categorical"] if n != target)
         kept = {target, *(name for names in named.values() for name in names)}
         if key and key in set(frame.columns) - kept:
             named["drop"] += (key,)
@@ -246,7 +248,7 @@ def read_labelled_table(
         in_table = in_table if files else labels  # the cells stay as they are
         notes += more
         if not few_labels or labels.nunique() > 1:
-            check_classes(labels)
+            check_classes(labels, named=as_classes)
         known = np.flatnonzero(labels.notna())
         classes = labels.iloc[known].to_numpy(str)
         columns = keep_useful(columns, rows, known, classes, decimal=table.decimal, n_rows=n_rows)

@@ -35,7 +35,8 @@ from lowrankgcn.tables.useful_columns import keep_useful
 
 NOT_BUILT_FROM_X = "new rows, but the graph was not built from X"
 # Attributes that files keep, without and with one entry for each row given to fit.
-_SAVED_RESULTS = {"columns_", "timings_", "loss_curve_", "n_iter_"}
+IMPORTANCE = "_importance"  # of the columns on the rows given to fit, once computed
+_SAVED_RESULTS = {"columns_", "timings_", "loss_curve_", "n_iter_", IMPORTANCE}
 _SAVED_ROWS = {"label_distributions_", "unplaced_"}
 _LARGEST = 1e295
 _ADVICE = "to decide it yourself, convert columns to floats, dates or pandas' type category"
