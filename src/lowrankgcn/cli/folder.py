@@ -79,6 +79,7 @@ def _check(args: Arguments) -> None:
         "merge_classes ignore_case"
     )
     terminal.refuse(options, of_files, "not available for folders")
+    terminal.refuse(options, "safe_csv", "for CSV only; folders are written as Parquet files")
     terminal.refuse(options, FILES, "only for text files, not for folders")
     parts = {f"{file}, which is read": file for file in source.glob("*.parquet")}
     if not parts:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -41,6 +41,7 @@ from lowrankgcn.tables.useful_columns import keep_useful
 
 if TYPE_CHECKING:
     from lowrankgcn.files.blocks import BlockFile
+    from lowrankgcn.files.label_studio import Prediction
 
 
 @final
@@ -70,6 +71,8 @@ class LabelledTable:
         has the numbers of its rows.
     agreement : Agreement or None
         How far the labels of several people agree.
+    imported : dict from row to Prediction
+        Predictions of another program, which are no labels.
     """
 
     table: TableFile
@@ -83,6 +86,17 @@ class LabelledTable:
     graph: Any = None
     source: BlockFile | None = None
     agreement: Agreement | None = None
+    imported: Mapping[int, Prediction] = field(default_factory=dict)
+
+    def with_texts(self) -> LabelledTable:
+        """Return this table with the features of free text that were left for later."""
+        if len(self.features.names) == len(self.columns.used):
+            return self
+        rows = self.table.rows()
+        with prefix_errors(self.table.name):
+            columns = self.columns.with_texts(rows)
+            features = columns.features(rows, decimal=self.table.decimal)
+        return replace(self, columns=columns, features=features)
 
     @property
     def rows(self) -> Any:
@@ -165,7 +179,11 @@ def read_table(options: Mapping[str, Any]) -> TableFile:
 
 
 def read_labelled_table(
-    options: Mapping[str, Any], *, few_labels: bool = False, in_blocks: bool = False
+    options: Mapping[str, Any],
+    *,
+    few_labels: bool = False,
+    in_blocks: bool = False,
+    texts_later: bool = False,
 ) -> LabelledTable:
     """Read a table, choose its columns and gather its labels.
 
@@ -178,6 +196,8 @@ def read_labelled_table(
         Whether to allow fewer than two classes, and a target that is not in the table yet.
     in_blocks : bool
         Whether to read only a sample of a large table.
+    texts_later : bool
+        Whether the features of free text are left for :meth:`LabelledTable.with_texts`.
 
     Raises
     ------
@@ -216,6 +236,7 @@ def read_labelled_table(
         frame = frame.drop(columns=earlier)
         rows = table.rows(frame)
         named |= {"decimal": table.decimal, "allow_no_features": True, "n_rows": n_rows}
+        named["fit_texts"] = not texts_later
         columns = choose_columns(rows, target, **named)
         labels = read_texts(frame, target)
         with prefix_errors(f"column {target!r}"):
@@ -245,7 +266,8 @@ def read_labelled_table(
         columns = keep_useful(columns, rows, known, classes, decimal=table.decimal, n_rows=n_rows)
         if edges is None:
             columns.check_used()
-        features = columns.features(rows, decimal=table.decimal)
+        read_now = columns.without_texts() if texts_later else columns
+        features = read_now.features(rows, decimal=table.decimal)
     notes[place:place] = [*columns.notes, *columns.left_out_notes(), *about_labels]
     whole = [name for name, kind in columns.used.items() if kind not in ("text", "vector")]
     notes += label_notes(labels, features, whole)
@@ -255,7 +277,7 @@ def read_labelled_table(
         notes += more
     if sampled is not None:
         notes += sampled.notes(len(frame))
-    more_about: Any = (in_table, markers, n_rows, graph, source, people.agreement)
+    more_about: Any = (in_table, markers, n_rows, graph, source, people.agreement, people.imported)
     return LabelledTable(replace(table, frame=frame), columns, features, labels, notes, *more_about)
 
 

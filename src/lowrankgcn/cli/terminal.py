@@ -335,7 +335,8 @@ def refuse(parameters: Mapping[str, Any], names: str, message: str) -> None:
     for name in names.split():
         # Without the option, the parameter is None, or empty if it may be repeated.
         if parameters[name] not in (None, "auto", (), []) and parameters[name] is not False:
-            raise option_error(f"--{name.rstrip('_')}", message)
+            option = name.rstrip("_").replace("_", "-")
+            raise option_error(f"--{option}", message)
 
 
 def given_graph(parameters: Mapping[str, Any], names: str = "graph") -> Path | None:

@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final
 
 import numpy as np
@@ -39,7 +39,7 @@ from lowrankgcn.tables.column_names import check_names, listed, unknown_name
 from lowrankgcn.tables.dates import DateOrder
 from lowrankgcn.tables.label_texts import check_classes, read_texts
 from lowrankgcn.tables.table import Table
-from lowrankgcn.tables.text_vectors import TextVectors, is_free_text
+from lowrankgcn.tables.text_vectors import UNFITTED, TextVectors, is_free_text, share_grams
 from lowrankgcn.tables.texts import TextColumn, plain_numbers
 
 Kind = Literal["number", "date", "category", "text", "vector"]
@@ -112,6 +112,20 @@ class Columns:
     def __post_init__(self) -> None:
         if {name for name, kind in self.used.items() if kind == "text"} != set(self.texts):
             raise invalid("texts", "vectors of every text column", list(self.texts))
+
+    def without_texts(self) -> Columns:
+        """Return these columns without those of free text."""
+        used: dict[Any, Kind] = {n: kind for n, kind in self.used.items() if kind != "text"}
+        return replace(self, used=used, texts={})
+
+    def with_texts(self, frame: Any) -> Columns:
+        """Return these columns with the vectors of free text that were not fitted yet."""
+        table = Table.read(frame)
+        texts = dict(self.texts)
+        for name in (name for name, vectors in self.texts.items() if vectors is UNFITTED):
+            if vectors := TextVectors.fit(table[name].as_categories()):
+                texts[name] = vectors
+        return replace(self, texts=texts)
 
     def check_used(self) -> None:
         """Raise ValueError if no column is used."""
@@ -224,6 +238,7 @@ def choose_columns(
     decimal: str = ".",
     allow_no_features: bool = False,
     n_rows: int | None = None,
+    fit_texts: bool = True,
 ) -> Columns:
     """Choose the columns of a table that are used as features.
 
@@ -244,6 +259,9 @@ def choose_columns(
         Whether all columns may be left out.
     n_rows : int, optional
         Number of rows of the whole table, if `frame` is a sample of it.
+    fit_texts : bool
+        Whether to find the vectors of free text, which takes longest; otherwise
+        :meth:`Columns.with_texts` does it later.
 
     Returns
     -------
@@ -324,7 +342,10 @@ def choose_columns(
             elif kind == "text" or (
                 kind is None and column.kind == "category" and is_free_text(column.cells)
             ):
-                if vectors := TextVectors.fit(column.cells.as_categories()):
+                categories = column.cells.as_categories()
+                later = not fit_texts and share_grams(categories)
+                vectors = UNFITTED if later else TextVectors.fit(categories)
+                if vectors is not None:
                     kind, texts[name] = "text", vectors
                 elif kind == "text":
                     raise ValueError("expected words that are alike in several rows, got none")

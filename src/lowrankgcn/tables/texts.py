@@ -34,6 +34,7 @@ MISSING_TEXTS = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "
 _CODE = r"^[^0-9.,]*0[0-9]"  # leading zeros: codes, not numbers
 _BLANK = "[ \u00a0\u2009\u202f]"  # also no-break, thin and narrow ones
 _BOTH = "[.].*,"  # a decimal comma after points between thousands
+_SENTENCE, _FEW = "^[^0-9]{30,}$", 100  # long texts without a digit, among the first texts
 _ONE_COMMA = r"^[^0-9.,]*[0-9]{1,3},[0-9]{3}[^0-9.,]*$"
 _NUMPY = r"np[.][a-z]+[0-9]+\(([^()]*)\)"
 _BEFORE = rf"^(?:[+-]?{_BLANK}*\p{{Sc}}?|\p{{Sc}}{_BLANK}*[+-]){_BLANK}*"
@@ -111,6 +112,9 @@ class TextColumn:
         if self.cells.kind != "category":
             return "date" if self.cells.unit == "datetime" else "number"
         if self.cells.ordered or self._texts.null_count == len(self._texts):
+            return "category"
+        # Sentences are neither numbers nor dates, which all texts would have to be.
+        if pc.any(pc.match_substring_regex(self._texts[:_FEW], _SENTENCE)).as_py():
             return "category"
         codes = pc.any(pc.match_substring_regex(self._texts, _CODE)).as_py()
         if self.numbers.style != "mixed" and not codes:
