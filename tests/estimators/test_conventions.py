@@ -107,7 +107,7 @@ def test_n_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_n_jobs_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr("lowrankgcn.nn.training._SMALL_WORK", 0)
+    monkeypatch.setattr("lowrankgcn.nn.threads._SMALL_WORK", 0)
     original, limits = lg.nn.train, list[tuple[int, int]]()
 
     def watched(*arguments: Any, **options: Any) -> Any:
