@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
@@ -207,7 +208,7 @@ def test_columns_are_matched_by_name(library: str, classifier: Any) -> None:
     frame = pd.DataFrame(X, columns=[f"column {j}" for j in range(X.shape[1])])
     convert: Any = {
         "pandas": lambda rows: rows,
-        "polars": pytest.importorskip("polars").from_pandas,
+        "polars": pl.from_pandas,
         "pyarrow": pa.Table.from_pandas,
     }[library]
     fitted = clone(classifier).fit(convert(frame), Y)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
@@ -50,7 +51,7 @@ def texts() -> pd.DataFrame:
 LIBRARIES: dict[str, Any] = {
     "pandas": lambda frame: frame,
     "objects": lambda frame: frame.astype(object),
-    "polars": lambda frame: pytest.importorskip("polars").from_pandas(frame),
+    "polars": lambda frame: pl.from_pandas(frame),
     "pyarrow": lambda frame: pa.Table.from_pandas(frame),
 }
 

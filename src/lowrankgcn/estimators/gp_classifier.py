@@ -224,7 +224,7 @@ class SpectralGPClassifier(ProcessClassifier):
             lazy.fit(self, X, y, sample_weight)
             return self
         settings = checked(GPParameters, self.get_params(deep=False))
-        rows = read_rows(self, X, settings.graph, numbers="table")
+        rows = read_rows(self, X, settings.graph, y, numbers="table")
         labels = read_labels(y, rows.n_rows)
         if sample_weight is not None:
             labels = labels.weighted(sample_weight)
