@@ -19,7 +19,7 @@ from typing import Any, final
 import numpy as np
 import pandas as pd
 
-from lowrankgcn._format import percent, plural
+from lowrankgcn._format import listed, percent, plural
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files.journal import Journal
 from lowrankgcn.files.label_studio import (
@@ -83,10 +83,9 @@ class Agreement:
             f"({self.measure} {kappa}); by class, the least first: {least}"
         ]
         if self.disputed:
-            listed = ", ".join(str(row + 1) for row in list(self.disputed)[:_LISTED])
-            listed += ", …" if len(self.disputed) > _LISTED else ""
+            rows = listed((row + 1 for row in self.disputed), _LISTED)
             notes.append(
-                f"their labels of {plural(len(self.disputed), 'row')} differ ({listed}): the "
+                f"their labels of {plural(len(self.disputed), 'row')} differ ({rows}): the "
                 "majority counts, and without one the row has no label; studio with the same "
                 "--labels lists these rows to settle them"
             )

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 import lowrankgcn
 from lowrankgcn.cli import terminal
-from lowrankgcn.cli.labelled_table import column_names, columns_of_earlier_run, earlier_note
+from lowrankgcn.cli.earlier_runs import columns_of_earlier_run, earlier_note
+from lowrankgcn.cli.labelled_table import column_names
 from lowrankgcn.cli.options import FILES, Arguments
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.table_labels import find_markers

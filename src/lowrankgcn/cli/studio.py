@@ -138,7 +138,8 @@ def _write(
     classifier: Any,
 ) -> None:
     """Write the labels, the classified table, the report or the model as ``classify`` does."""
-    from lowrankgcn.cli.labelled_table import with_labels, with_marks, write_table
+    from lowrankgcn.cli.earlier_runs import with_marks
+    from lowrankgcn.cli.labelled_table import with_labels, write_table
     from lowrankgcn.estimators.evidence import Evidence
 
     if what == "model" and data.graph is not None:
@@ -159,7 +160,8 @@ def _write(
             save_model(out, labelled, classifier)
         else:
             evidence = Evidence.from_classifier(classifier, importance=data.graph is None)
-            write_report(out, labelled, classifier, evidence, command=command_line)
+            about = {"command": command_line, "notes": data.notes}
+            write_report(out, labelled, classifier, evidence, **about)
     except typer.BadParameter as error:
         raise ValueError(error.message) from None
 

@@ -126,6 +126,11 @@ class Run:
         noted = {without_options(note) for note in self.notes}
         self.warn([text for text in texts if text not in noted])  # a fit repeats notes on labels
 
+    def about(self, context: typer.Context) -> dict[str, Any]:
+        """Return what a report says about the run."""
+        about = {"seconds": self.seconds, "warnings": self.warnings, "notes": self.notes}
+        return about | {"command": command_line(context, "as_json", "quiet")}
+
     def warn(self, texts: Sequence[str]) -> None:
         """Keep warnings, and print them."""
         self.warnings += texts

@@ -204,7 +204,9 @@ def save(
     # Lazy results of a Dask collection are not computed.
     fitted_rows &= not hasattr(getattr(classifier, "label_distributions_", None), "dask")
     maps: Any = getattr(classifier._model, "maps", None)
-    if hasattr(classifier, "_prepared") and maps.features is not None and maps.nodes is None:
+    in_memory = isinstance(getattr(classifier, "label_distributions_", None), np.ndarray)
+    of_columns = maps is not None and maps.nodes is None and maps.features is not None
+    if in_memory and of_columns and hasattr(classifier, "_prepared"):
         if not classifier._fit.fitted_only and len(maps.features.used) <= _RANKED_COLUMNS:
             classifier.column_importance()  # the fit keeps it
     fit = classifier._fit.savable(fitted_rows=fitted_rows)

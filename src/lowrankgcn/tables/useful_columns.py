@@ -138,8 +138,8 @@ def keep_useful(
             if trial.counts:
                 advice = f"--{_OPTIONS[trial.kind]} {str(name)!r} keeps it"
                 notes.append(
-                    f"the rows are sorted by class, so column {name!r}, which numbers them, "
-                    f"predicts it ({reason}); it stays out ({advice})"
+                    f"column {name!r} numbers the rows, whose order predicts the class "
+                    f"({reason}); it stays out ({advice})"
                 )
                 continue
             kept[name] = trial
