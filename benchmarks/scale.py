@@ -29,6 +29,8 @@ import lowrankgcn as lg
 from benchmarks.growth import labels, peak_megabytes, table
 
 BLOCK = 500_000
+# Workers would return memory to the system after each product, see docs/scale.md, "Clusters".
+KEEP_MEMORY = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
 
 
 def points(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
@@ -115,11 +117,13 @@ def accuracy(folder: Path, predictions: Path) -> float:
 
 
 def measure(n: int, folder: Path, options: argparse.Namespace, work: Path) -> dict[str, Any]:
+    import dask
     import dask.dataframe as dd
 
     import lowrankgcn.distributed  # noqa: F401  # its imports are not measured
     from distributed import Client, LocalCluster
 
+    dask.config.set(KEEP_MEMORY)
     settings: dict[str, Any] = {"n_workers": options.workers, "threads_per_worker": 1}
     settings |= {"memory_limit": options.memory, "dashboard_address": None}
     with LocalCluster(**settings) as cluster, Client(cluster) as client:
