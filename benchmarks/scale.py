@@ -29,8 +29,6 @@ import lowrankgcn as lg
 from benchmarks.growth import labels, peak_megabytes, table
 
 BLOCK = 500_000
-# Workers would return memory to the system after each product, see docs/scale.md, "Clusters".
-KEEP_MEMORY = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
 
 
 def points(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
@@ -120,7 +118,7 @@ def measure(n: int, folder: Path, options: argparse.Namespace, work: Path) -> di
     import dask
     import dask.dataframe as dd
 
-    import lowrankgcn.distributed  # noqa: F401  # its imports are not measured
+    from lowrankgcn.distributed.partitions import KEEP_MEMORY  # its imports are not measured
     from distributed import Client, LocalCluster
 
     dask.config.set(KEEP_MEMORY)
