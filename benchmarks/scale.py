@@ -118,8 +118,8 @@ def measure(n: int, folder: Path, options: argparse.Namespace, work: Path) -> di
     import dask
     import dask.dataframe as dd
 
-    from lowrankgcn.distributed.partitions import KEEP_MEMORY  # its imports are not measured
     from distributed import Client, LocalCluster
+    from lowrankgcn.distributed.partitions import KEEP_MEMORY  # its imports are not measured
 
     dask.config.set(KEEP_MEMORY)
     settings: dict[str, Any] = {"n_workers": options.workers, "threads_per_worker": 1}

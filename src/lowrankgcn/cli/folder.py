@@ -108,8 +108,8 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[None]:
         yield
         return
     import dask
-    from distributed import Client
 
+    from distributed import Client
     from lowrankgcn.distributed.partitions import KEEP_MEMORY
 
     address: dict[str, Any] = {"address": scheduler, "timeout": 10}
