@@ -2,7 +2,8 @@
 
 Run ``python -m benchmarks studio``; ``--rows 10000,100000`` chooses the sizes. Wall-clock times on
 one machine: run it on an idle one. With ``--browser``, Chromium shows the page, and the times are
-those until the new colours are painted.
+those until the new colours are painted. ``--updates`` compares the immediate answer to a label with
+that of the fit that follows, on tables of scikit-learn.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +170,51 @@ def measure_page(n: int, labels: int, folder: Path) -> None:
     print(" ".join(f"{value:9.1f}" for value in frames), flush=True)
 
 
+_SPANS = (2, 5, 10, 20, 50, 100, 200)  # labels
+
+
+def measure_updates(seeds: int = 5) -> None:
+    """Print the share of the rows whose class differs after the fit, by the number of labels."""
+    from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+
+    from lowrankgcn.studio.engine import Engine
+
+    found: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    for load in (load_iris, load_wine, load_breast_cancer, load_digits):
+        data = load(as_frame=True)
+        truth = data.target.astype(str).to_numpy(object)
+        engine = Engine(data.data, {"random_state": 0})
+        for seed in range(seeds):
+            order = np.random.default_rng(seed).permutation(len(truth))
+            for span in pairwise(_SPANS):
+                for count in np.linspace(*span, 4, endpoint=False).astype(int):
+                    if count >= len(truth) / 2:
+                        continue
+                    before, now = np.full((2, len(truth)), None)
+                    before[order[:count]] = truth[order[:count]]
+                    now[order[: count + 1]] = truth[order[: count + 1]]
+                    base = engine.settle(before)
+                    quick, settled = engine.update(base, now), engine.settle(now)
+                    if quick is None or quick.distributions is None or base.distributions is None:
+                        continue
+                    shares = [_class_names(answer) for answer in (quick, settled, base)]
+                    other = (shares[0] != shares[1]).mean(), (shares[2] != shares[1]).mean()
+                    found.setdefault(span, []).append(other)
+    print("   labels  changes   other class (%)       without an update (%)")
+    print("                        mean  worst of ten     mean  worst of ten")
+    for (low, high), values in sorted(found.items()):
+        parts = 100 * np.array(values)
+        worst = np.quantile(parts, 0.9, axis=0)
+        mean = parts.mean(axis=0)
+        print(f"{low:4}–{high - 1:<4} {len(parts):8} {mean[0]:10.1f} {worst[0]:13.1f}", end="")
+        print(f" {mean[1]:8.1f} {worst[1]:13.1f}")
+
+
+def _class_names(answer: Any) -> np.ndarray:
+    names = np.array(answer.classes, object)
+    return names[answer.distributions.argmax(axis=1)]
+
+
 def _peak(pid: int) -> float:
     """Return the largest memory of a process in GB, on Linux."""
     status = Path(f"/proc/{pid}/status")
@@ -181,7 +228,11 @@ def main() -> None:
     parser.add_argument("--rows", default=",".join(map(str, TARGETS)))
     parser.add_argument("--labels", type=int, default=20)
     parser.add_argument("--browser", action="store_true", help="measure the page in Chromium")
+    parser.add_argument("--updates", action="store_true", help="measure immediate answers")
     given = parser.parse_args()
+    if given.updates:
+        measure_updates()
+        return
     if given.browser:
         print(
             "     rows     rows      map   label → painted (s)  WebGL frame (ms)  canvas frame (ms)"

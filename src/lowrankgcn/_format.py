@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 
 # Also the filters of the templates of reports.
 __all__ = ["count", "duration", "percent", "plural", "rounded_percent", "shorten", "value_text"]
@@ -52,6 +53,16 @@ def duration(seconds: float) -> str:
 def count(n: int) -> str:
     """Format an integer, from 10 000 on in groups of three digits."""
     return f"{n:,}".replace(",", "\N{NO-BREAK SPACE}") if n >= 10_000 else str(n)
+
+
+def listed(texts: Iterable[object], most: int) -> str:
+    """Return the first texts of a list, and a mark if there are more.
+
+    >>> listed([1, 2, 3], 2)
+    '1, 2, …'
+    """
+    every = list(map(str, texts))
+    return ", ".join([*every[:most], *(["…"] if len(every) > most else [])])
 
 
 def scientific(value: float) -> str:

@@ -62,6 +62,11 @@ def chunks(n: int, size: int) -> list[tuple[int, int]]:
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
+def thread_limit() -> int | None:
+    """Return the number of threads set by :func:`limited_threads`, or None."""
+    return _THREADS.get()
+
+
 def available_threads() -> int:
     """Return the number of threads to use.
 

@@ -65,8 +65,14 @@ INVALID: list[tuple[list[str], str]] = [
     ([*NETWORK, "--graph", "gaussian"], "numbers only"),
     ([*NETWORK, "--filter", "coffee"], "filter"),
     ([*NETWORK, "--rank", "99"], "rank"),
-    ([*NETWORK, "--bandwidth", "-1"], "bandwidth"),
-    (["classify", "{table}", "-t", "kind", "--seed", "-1"], "--seed"),
+    ([*NETWORK, "--bandwidth", "-1"], "--bandwidth: expected a finite number > 0"),
+    ([*NETWORK, "--bandwidth", "2", "--graph", "hypergraph"], "with --graph hypergraph"),
+    (["classify", "{table}", "-t", "kind", "--seed", "-1"], "expected a number of at least 0"),
+    (["classify", "{table}", "-t", "kind", "--rank", "x"], "'--rank': expected an integer"),
+    (
+        ["classify", "{table}", "-t", "kind", "--class-shares", "foo"],
+        "'--class-shares': expected one of auto, labels, equal, got 'foo'",
+    ),
     (["predict", "{folder}/none.model", "{table}"], "No such file"),
     (["predict", "{table}", "{table}"], "cannot be loaded"),
     (["predict", "{folder}", "{table}"], "Is a directory"),
@@ -246,3 +252,19 @@ class TestStopped:
         assert done.stderr.splitlines() == [
             "lowrankgcn: cannot write to standard output: No space left on device"
         ]
+
+
+def test_integers_are_classes_only_on_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, numbers = tmp_path / "pay.csv", [7 * k % 997 for k in range(160)]
+    lines = [f"{k * k % 31},{'' if k > 150 else number}" for k, number in enumerate(numbers)]
+    path.write_text("\n".join(["size,salary", *lines]))
+    message = refused(capsys, "classify", str(path), "-t", "salary")
+    assert "column 'salary': expected classes, got 151 different integers in 151 rows" in message
+    assert "put them into ranges" in message
+    assert "--categorical 'salary' takes each number as a class" in message
+    out = tmp_path / "out.csv"
+    arguments = ["classify", str(path), "-t", "salary", "--categorical", "salary"]
+    assert call(*arguments, "--out", str(out), "--json") == 0
+    assert len(out.read_text().splitlines()) == 161

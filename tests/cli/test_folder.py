@@ -93,6 +93,7 @@ def test_bad_input_is_refused(
         (["--target", "kind"], "name a new folder for the rows"),
         (["--target", "kind", "--out", "there"], "there exists already"),
         (["--target", "kind", "--out", "new", "--report", "r"], "not available for folders"),
+        (["--target", "kind", "--out", "new", "--safe-csv"], "--safe-csv: for CSV only"),
         (["--target", "kind", "--out", "-"], "name a new folder"),
         (["--target", "kind", "--out", "source/new"], "is inside "),
         (["--target", "kind", "--out", "none/new"], "is not a folder"),

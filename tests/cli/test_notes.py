@@ -87,3 +87,31 @@ def test_a_note_that_a_fit_repeats_is_said_once(
         document = json.loads(captured.out)
         assert sum("differ only by" in note for note in document["notes"]) == 1
         assert document["warnings"] == [] and captured.err == ""
+
+
+def test_a_useful_identifier_is_kept_and_noted_everywhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
+    rng = np.random.default_rng(0)
+    kinds = rng.choice(["cat", "dog"], 150)
+    numbers = rng.permutation(900)[:150]
+    frame = pd.DataFrame({"size": np.round(rng.normal(size=150), 3)})
+    frame["file"] = [f"{kind}_{n:03d}.jpg" for kind, n in zip(kinds, numbers, strict=True)]
+    frame["animal"] = np.where(np.arange(150) < 40, kinds, "")
+    path, page, out = tmp_path / "pets.csv", tmp_path / "pets.html", tmp_path / "out.csv"
+    frame.to_csv(path, index=False)
+    files = ["--out", str(out), "--report", str(page)]
+    assert call("classify", str(path), "-t", "animal", *files) == 0
+    console = capsys.readouterr().out
+    assert call("classify", str(path), "-t", "animal", *files, "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    (note,) = document["notes"]
+    assert note.startswith("column 'file': nearly all values differ, but they predict the class")
+    assert note in console and note in html.unescape(page.read_text())
+    assert document["columns"] == {"size": "number", "file": "text"}
+    assert (pd.read_csv(out)["prediction"] == kinds).mean() > 0.95
+    labels = frame.pop("animal")
+    with pytest.warns(ColumnWarning, match="column 'file': nearly all values differ"):
+        classifier = lg.SpectralGPClassifier(random_state=0).fit(frame, labels)
+    assert (classifier.transduction_ == kinds).mean() > 0.95

@@ -14,7 +14,12 @@ from lowrankgcn.cli.annotators import compare_people, read_opinions
 from lowrankgcn.cli.class_file import read_classes
 from lowrankgcn.files import write_file
 from lowrankgcn.files.journal import Journal, Mark, Step
-from lowrankgcn.files.label_studio import labels_of_tasks, make_tasks
+from lowrankgcn.files.label_studio import (
+    Prediction,
+    labels_of_tasks,
+    make_tasks,
+    predictions_of_tasks,
+)
 from tests.cli.commands import call, refused
 
 
@@ -108,10 +113,18 @@ def test_accepted_predictions_are_no_labels(tmp_path: Path) -> None:
 def test_label_studio_round_trip(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table, frame = _table(tmp_path)
     labels = [["even", "odd"][row % 2] if row < 6 else None for row in range(40)]
-    predictions = [None, *[("odd", 0.75)] * 39]
-    tasks = make_tasks(frame, "kind", labels, predictions, {3: "odd one"}, {7}, by="anna")
-    assert tasks[7]["annotations"][0]["was_cancelled"] and tasks[3]["meta"] == {"note": "odd one"}
+    predictions = [None, *[Prediction("odd", 0.75, "model")] * 39]
+    about = frame, "kind", labels, predictions, {3: "odd one"}, {7}
+    tasks = list(make_tasks(*about, by="anna"))
+    assert tasks[7]["annotations"][0]["was_cancelled"]
+    assert tasks[3]["meta"] == {"annotator": "anna", "note": "odd one"}
     assert tasks[1]["predictions"][0]["score"] == 0.75
+    # Label Studio refuses other authors than members, and missing cells.
+    assert "completed_by" not in tasks[3]["annotations"][0]
+    (member, *_) = make_tasks(*about, by="anna@example.org")
+    assert member["annotations"][0]["completed_by"] == {"email": "anna@example.org"}
+    assert all(isinstance(cell, str | int) for task in tasks for cell in task["data"].values())
+    assert predictions_of_tasks(tasks, frame, "kind") == dict(enumerate(predictions[1:], 1))
     path = tmp_path / "tasks.json"
     path.write_text(json.dumps(tasks[::-1]))
     expected = {row: name for row, name in enumerate(labels) if name is not None}

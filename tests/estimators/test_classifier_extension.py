@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import lowrankgcn as lg
-from lowrankgcn.estimators.gcn_setup import table_features
+from lowrankgcn.estimators.gcn_features import table_features
 from lowrankgcn.tables import Table
 from tests.support.each import each
 

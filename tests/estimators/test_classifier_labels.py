@@ -176,6 +176,18 @@ QUICK: dict[str, Any] = {"architecture": "low-rank", "filter": "heat", "rank": 4
 QUICK |= {"max_iter": 60, "n_restarts": 1, "random_state": 0}
 
 
+def test_many_different_integers_are_measurements() -> None:
+    y = np.random.default_rng(0).permutation(6000)[:600]
+    for values in (y, y.astype(float), y.tolist(), pd.Series(y)):
+        with pytest.raises(ValueError, match="got 600 different integers in 600 rows") as caught:
+            read_labels(values)
+        assert "put them into ranges" in str(caught.value)
+        assert "pass pandas.Categorical(y) to take each number as a class" in str(caught.value)
+    assert len(read_labels(pd.Categorical(y)).classes) == 600
+    assert len(read_labels(y.astype(str)).classes) == 600
+    assert len(read_labels(np.arange(300) // 2).classes) == 150  # two of each
+
+
 def test_predictions_are_classes() -> None:
     X = np.concatenate([np.linspace(0, 1, 10), np.linspace(9, 10, 10)])[:, None]
     kinds: tuple[Any, ...] = (

@@ -11,6 +11,7 @@ import pytest
 
 import lowrankgcn as lg
 from lowrankgcn import _parallel
+from lowrankgcn.estimators import gp_classifier
 from tests.support.each import each
 
 RNG = np.random.default_rng(0)
@@ -92,7 +93,7 @@ def test_n_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
         with _parallel.limited_threads(n_jobs):
             assert _parallel.available_threads() == count
     limits: list[int] = []
-    original = lg.estimators.gp_classifier.prepare_rows
+    original = gp_classifier.prepare_rows
 
     def watched(*arguments: Any, **options: Any) -> Any:
         limits.append(_parallel.available_threads())
@@ -105,6 +106,32 @@ def test_n_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
         fitted(n_jobs=0)
 
 
+def test_n_jobs_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch, nn = pytest.importorskip("torch"), pytest.importorskip("lowrankgcn.nn")
+    monkeypatch.setattr("lowrankgcn.nn.threads._SMALL_WORK", 0)
+    original, limits = nn.train, list[tuple[int, int]]()
+
+    def watched(*arguments: Any, **options: Any) -> Any:
+        limits.append((torch.get_num_threads(), _parallel.available_threads()))
+        return original(*arguments, **options)
+
+    monkeypatch.setattr("lowrankgcn.nn.train", watched)
+    before = torch.get_num_threads()
+    settings: dict[str, Any] = {"max_iter": 5, "n_restarts": 1, "random_state": 0}
+    for n_jobs in (1, 2):
+        lg.GCNClassifier(n_jobs=n_jobs, **settings).fit(X, Y)
+    assert limits == [(1, 1), (2, 2)] and torch.get_num_threads() == before
+    with pytest.raises(ValueError, match="n_jobs: expected None or an integer other than 0"):
+        lg.GCNClassifier(n_jobs=0, **settings).fit(X, Y)
+
+
+@each("name", ["SpectralGPClassifier", "GCNClassifier"])
+def test_a_class_of_zero_weight_is_said(name: str) -> None:
+    few = {"max_iter": 5, "n_restarts": 1} if name == "GCNClassifier" else {}
+    with pytest.warns(lg.LabelWarning, match="class 'mid': all labels have the sample_weight zero"):
+        getattr(lg, name)(random_state=0, **few).fit(X, Y, sample_weight=np.where(Y == "mid", 0, 1))
+
+
 def test_loaded_models_rank_columns_and_suggest(
     plain: lg.SpectralGPClassifier, tmp_path: Path
 ) -> None:
@@ -112,7 +139,9 @@ def test_loaded_models_rank_columns_and_suggest(
     loaded = lg.load(tmp_path / "model")
     ranked = loaded.column_importance()
     assert sum(ranked.values()) == pytest.approx(1)
-    assert set(list(ranked)[:2]) == set(list(plain.column_importance())[:2]) == {0, 1}
+    assert ranked == plain.column_importance() and set(list(ranked)[:2]) == {0, 1}
+    lg.save(loaded, tmp_path / "again")
+    assert lg.load(tmp_path / "again").column_importance() == ranked
     of_rows = loaded.column_importance(X)
     assert list(of_rows)[:2] == list(plain.column_importance(X))[:2]
     new = X + 0.01

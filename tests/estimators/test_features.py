@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
-from lowrankgcn.estimators.gcn_setup import table_features
+from lowrankgcn.estimators.gcn_features import table_features
 from lowrankgcn.tables import Table, TableEncoder
 
 N = 300

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import lowrankgcn as lg
 from lowrankgcn import AdjacencyGraph, GCNClassifier, Hypergraph
 from lowrankgcn.datasets import data_directory, fetch_planetoid
-from lowrankgcn.estimators.gcn_setup import features_on_graph, standard_scores
+from lowrankgcn.estimators.gcn_features import features_on_graph, standard_scores
 
 
 def citations(n: int = 240, n_words: int = 60, seed: int = 0) -> tuple[Any, Any, Any]:

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
 import lowrankgcn as lg
-from lowrankgcn.files import choose_columns, read_file
+from lowrankgcn.cli.labelled_table import read_labelled_table
 from lowrankgcn.gp import recipe
 
 N = 48
@@ -60,6 +61,10 @@ TABLES: dict[str, dict[str, Any]] = {
     "free text with holes": {"note": holes(NOTES), "size": SIZE},
     "letters of any script": {"größe": SIZE, "цвет": np.where(COLOURS > 0, "красный", "синий")},
     "identifiers": {"id": texts("K{:03d}", np.arange(N) * 7 % 50), "size": SIZE},
+    "names of files": {
+        "file": [f"{'cat' if t else 'dog'}_{k * 37 % 90:03d}.jpg" for k, t in enumerate(TRUTH)],
+        "size": SIZE,
+    },
     "constant and empty": {"unit": ["km"] * N, "nothing": [None] * N, "size": SIZE},
     "large numbers": {"n": (SIZE * 1e15).astype(np.int64), "size": SIZE * 1e-30},
     "vectors": {"point": [[float(one), float(t)] for one, t in zip(SIZE, TRUTH, strict=True)]},
@@ -80,9 +85,7 @@ def written(frame: pd.DataFrame, path: Path) -> Any:
         )
     else:
         frame.to_csv(path, index=False)
-    file = read_file(path)
-    columns = choose_columns(file.frame, "kind", decimal=file.decimal)
-    return columns.features(file.rows(), decimal=file.decimal)
+    return read_labelled_table({"table": [path], "target": "kind"}).features
 
 
 FORMATS: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
@@ -91,9 +94,7 @@ FORMATS: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
     "parquet": lambda frame, folder: written(frame, folder / "t.parquet"),
     "pandas": lambda frame, _: frame.drop(columns="kind"),
     "arrow": lambda frame, _: pa.Table.from_pandas(frame.drop(columns="kind")),
-    "polars": lambda frame, _: pytest.importorskip("polars").from_pandas(
-        frame.drop(columns="kind")
-    ),
+    "polars": lambda frame, _: pl.from_pandas(frame.drop(columns="kind")),
 }
 
 

@@ -107,16 +107,23 @@ def test_few_labels_mark_nothing() -> None:
     assert classifier.unsure(X + 1e3, level=0.9).all()
 
 
-def test_rows_outside_the_sample() -> None:
-    X, truth = make_blobs(400, centers=4, cluster_std=2.0, random_state=1)
-    y = draw(truth, range(3), 10, 1)
-    whole = lg.SpectralGPClassifier(random_state=0, fit_rows=400).fit(X, y)
-    sampled = lg.SpectralGPClassifier(random_state=0, fit_rows=200).fit(X, y)
-    marked = sampled.unsure()
-    rest = np.setdiff1d(np.arange(400), sampled._sample)
-    np.testing.assert_array_equal(marked[rest], sampled.unsure(X)[rest])
-    assert (marked == whole.unsure()).mean() > 0.8
-    assert marked[truth == 3].mean() > marked[truth != 3].mean()
+@pytest.mark.parametrize(("spread", "level", "least"), [(2.0, 0.9, 0.3), (1.0, 0.95, 0.7)])
+def test_rows_outside_the_sample(spread: float, level: float, least: float) -> None:
+    """A hidden class between the others is found in overlapping clusters and in separate ones."""
+    X, truth = make_blobs(400, centers=4, cluster_std=spread, random_state=1)
+    shares = []
+    for seed in range(4):
+        y = draw(truth, range(3), 10, seed)
+        whole = lg.SpectralGPClassifier(random_state=0, fit_rows=400).fit(X, y)
+        sampled = lg.SpectralGPClassifier(random_state=0, fit_rows=200).fit(X, y)
+        marked = sampled.unsure(level=level)
+        rest = np.setdiff1d(np.arange(400), sampled._sample)
+        np.testing.assert_array_equal(marked[rest], sampled.unsure(X, level)[rest])
+        assert (marked == whole.unsure(level=level)).mean() > 0.8
+        assert marked[truth == 3].mean() > marked[truth != 3].mean()
+        shares.append([marked[truth == 3].mean(), marked[truth != 3].mean()])
+    hidden, others = np.mean(shares, axis=0)
+    assert hidden > least and others < 2 * (1 - level)
 
 
 @pytest.mark.parametrize("shares", ["auto", "equal"])

@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits
 
 import lowrankgcn as lg
 from lowrankgcn.estimators.explanation import Nearest
-from lowrankgcn.files import read_file, write_file
+from lowrankgcn.files import choose_columns, read_file, write_file
 from lowrankgcn.gp import recipe
 from lowrankgcn.tables import Cells, FittedTable, Table
 from lowrankgcn.tables.texts import TextColumn
@@ -114,6 +114,26 @@ def test_what_vectors_are() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             Cells.read(pd.Series(wrong, dtype=pd.ArrowDtype(pa.list_(pa.float64()))), "x")
+
+
+def test_lists_as_numpy_prints_them() -> None:
+    vectors = np.round(np.random.default_rng(0).normal(size=(30, 3)), 3)
+    frame = pd.DataFrame(
+        {
+            "scalars": [f"[{', '.join(f'np.float64({x})' for x in row)}]" for row in vectors],
+            "array": [str(row).replace("  ", "\n ") for row in vectors],
+            "integers": [str(list(row.astype(np.int64))) for row in 100 * vectors],
+            "words": "[no list]",
+        }
+    )
+    columns = choose_columns(frame, None, categorical=["words"])
+    assert columns.used == dict.fromkeys(("scalars", "array", "integers"), "vector") | {
+        "words": "category"
+    }
+    features = columns.features(frame)
+    for name in ("scalars", "array"):
+        np.testing.assert_allclose(features[name].numbers, vectors)
+    np.testing.assert_allclose(features["integers"].numbers, (100 * vectors).astype(np.int64))
 
 
 def test_files_and_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,6 @@ from lowrankgcn.nn import (
     SpectralPropagation,
     as_propagation,
     as_propagations,
-    propagation,
 )
 from lowrankgcn.operators import DiagonalPlusLowRank, MatrixFactor, MatrixOperator, ScaledFactor
 from lowrankgcn.spectral import filters
@@ -145,7 +144,7 @@ def test_numpy_multiplies_factors_too_large_to_store(monkeypatch: pytest.MonkeyP
     K = cases.kernel("structured landmarks")
     X = cases.features(K.n, 2).requires_grad_()
     stored = as_propagation(K, dtype=torch.float64)
-    monkeypatch.setattr(propagation, "_STORED_ENTRIES", 10)
+    monkeypatch.setattr("lowrankgcn.nn.conversion._STORED_ENTRIES", 10)
     evaluated: Any = as_propagation(K, dtype=torch.float64)
     assert type(evaluated).__name__ == "NumpyMatrix"
     index = torch.tensor([3, 1])

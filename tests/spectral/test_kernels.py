@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
 from lowrankgcn.operators import DiagonalPlusLowRank, MatrixOperator, PolynomialOperator
-from lowrankgcn.spectral.kernel import TruncationError
+from lowrankgcn.spectral.truncation import TruncationError
 from tests.support.cases import strategies
 from tests.support.cases.kernel_problems import TOLERANCE, agree, drawn, tolerance
 from tests.support.cases.problems import (

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
 from lowrankgcn.spectral import filters
-from lowrankgcn.spectral.kernel import TruncationError
+from lowrankgcn.spectral.truncation import TruncationError
 from tests.support.cases.problems import (
     calm_blas,  # noqa: F401
     ignoring,

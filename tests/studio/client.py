@@ -35,6 +35,14 @@ class Client:
         connection.close()
         return found
 
+    def open(self, path: str) -> http.client.HTTPConnection:
+        """Return a connection that has got the head of an answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        headers = {"x-token": self.token}
+        connection.request("GET", self.root + path.removeprefix("/"), headers=headers)
+        connection.getresponse()
+        return connection
+
     def get(self, path: str) -> Any:
         """Return the JSON document of an address."""
         status, _, body = self.send("GET", f"/api/{path}")

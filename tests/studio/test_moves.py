@@ -243,10 +243,54 @@ def test_history_and_notes(chromium: Browser, tmp_path: Path) -> None:
         person.labelled(0)
         newest = client.get("history?count=1")["steps"][0]
         assert (newest["by"], newest["row"]) == ("ben", 2) and newest["time"]
-        page.run("localStorage.removeItem('annotator')")
+        assert "by ben" in page.text("#target")
+        page.run("localStorage.clear()")
         assert page.errors == []
     text = path.with_name("iris.csv.anna.labels.jsonl").read_text("utf-8")
     assert [json.loads(line)["by"] for line in text.splitlines()] == ["anna", "anna", "ben"]
+
+
+@needs_browser
+def test_a_name_is_asked_once_if_several_people_share_a_studio(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    path, _ = iris(tmp_path)
+    box = "document.getElementById('person-dialog')"
+    with studio(path, "species") as running:
+        person, client = Person(chromium, running), Client(running)
+        page = person.page
+        page.run("localStorage.removeItem('annotator ')")
+        person.row(1)
+        person.assign("a")  # one browser: no question
+        person.labelled(1)
+        client.open("/api/events?browser=x").close()
+        assert client.get("state")["several"]
+        client.label(70, "b")
+        person.labelled(2)
+        person.row(2)
+        page.key("1")
+        page.wait(f"{box}.open")
+        assert client.get("state")["labelled"] == 2
+        page.key("Escape")  # asked again
+        page.wait(f"!{box}.open")
+        page.key("1")
+        page.wait(f"{box}.open")
+        page.type("Zoë")
+        page.key("Enter")
+        person.labelled(3)  # the label was not lost
+        assert "by Zoë" in page.text("#target")
+        person.stay()
+        person.row(4)
+        page.key("0")
+        page.wait("document.querySelector('#row').innerText.includes('Skipped')")
+        steps = client.get("history")["steps"]
+        assert [step["by"] for step in steps] == ["Zoë", "Zoë", None, None]
+        page.run("localStorage.clear()")
+        assert page.errors == []
+    with studio(path, "species") as running:  # the journal knows several people
+        assert Client(running).get("state")["several"]
+    with studio(path, "species", "--annotator", "anna") as running:
+        assert not Client(running).get("state")["several"]
 
 
 @needs_browser

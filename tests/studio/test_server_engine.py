@@ -59,7 +59,7 @@ def test_settled_answers_equal_a_fresh_fit(more: dict[str, Any]) -> None:
     base = engine.settle(some_labels([]))
     assert len(set(base.suggestions)) == 10 and base.distributions is None
     agreement, stale = [], []
-    for count in (3, 4, 6, 15, 17):
+    for count in (3, 4, 6, 8, 9, 10, 15, 17):
         labels = some_labels(range(count))
         last, quick = base, engine.update(base, labels)
         base = engine.settle(labels)
@@ -78,7 +78,8 @@ def test_settled_answers_equal_a_fresh_fit(more: dict[str, Any]) -> None:
         agreement.append(_agreement(quick, fresh))
         stale.append(0 if last.distributions is None else _agreement(last, fresh))
     if agreement:  # the first labels change the amplitudes, which an update keeps
-        assert min(agreement) > 0.5 and min(agreement[3:]) > 0.9
+        assert min(agreement) > 0.5 and agreement[2] > 0.85 and min(agreement[3:]) > 0.93
+        assert all(now > before - 0.03 for now, before in zip(agreement, stale, strict=True))
         assert np.mean(agreement[1:]) > np.mean(stale[1:])  # better than no update
 
 
@@ -475,7 +476,7 @@ def test_rows_are_ordered_by_meaning() -> None:
         columns=Columns("tree", kinds, {"id": "identifier"}),
         features=Table.read(features),
     )
-    session: Any = SimpleNamespace(state=State.first([None] * 4, []), notes=[])
+    session: Any = SimpleNamespace(state=State.first([None] * 4, []), notes=[], annotator=None)
     engine: Any = SimpleNamespace(prepared=None)
     view = View(Path("t.csv"), data, session, engine, lambda *args: None)
 

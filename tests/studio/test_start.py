@@ -8,8 +8,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
+from lowrankgcn.tables.text_vectors import TextVectors
 from tests.cli.commands import call
 from tests.studio.client import Client
 from tests.studio.devtools import Browser
@@ -71,6 +73,45 @@ def test_rows_are_shown_and_labelled_before_the_map(
         select(page, 5)
         page.wait("document.querySelectorAll('#row .near li').length === 2")
         assert page.errors == []
+
+
+def test_texts_are_read_after_the_rows_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, classes = tmp_path / "mail.csv", ["bill", "spam", "trip"]
+    words = {"bill": "please pay invoice", "spam": "win money prize", "trip": "train hotel ticket"}
+    kinds = [classes[k % 3] for k in range(60)]
+    texts = [f"{words[kind]} of week {k} from office {k * k}" for k, kind in enumerate(kinds)]
+    labels = [kind if k < 9 else None for k, kind in enumerate(kinds)]
+    size = [k % 7 + 0.5 for k in range(60)]
+    pd.DataFrame({"text": texts, "size": size, "kind": labels}).to_csv(path, index=False)
+    held, fit = threading.Event(), TextVectors.fit
+
+    def slow(cells: Any) -> Any:
+        held.wait(60)
+        return fit(cells)
+
+    monkeypatch.setattr(TextVectors, "fit", slow)
+    with ExitStack() as stack:
+        running = stack.enter_context(studio(path, "kind"))
+        stack.callback(held.set)
+        client = Client(running)
+        assert [one["show"] for one in client.get("table")["columns"]] == ["text", "number"]
+        assert client.get("rows?search=hotel")["total"] == 20
+        assert [row["row"] for row in client.get("rows?sort=column:text&count=2")["rows"]] == [
+            0,
+            12,
+        ]
+        client.post("write", what="labels")  # needs no predictions
+        held.set()
+        client.settled()
+        written = Path(client.post("write", what="table")["path"])
+        assert client.get("reasons/10")["reasons"][0]["column"] == "text"
+    out = tmp_path / "out.csv"
+    assert call("classify", str(path), "--target", "kind", "--out", str(out), "--quiet") == 0
+    columns = ["prediction", "text"]
+    same = [pd.read_csv(file)[columns] for file in (written, out)]
+    pd.testing.assert_frame_equal(*same)
 
 
 def test_a_failure_ends_the_studio(

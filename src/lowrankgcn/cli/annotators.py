@@ -12,17 +12,22 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 import pandas as pd
 
-from lowrankgcn._format import percent, plural
+from lowrankgcn._format import listed, percent, plural
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files.journal import Journal
-from lowrankgcn.files.label_studio import labels_of_tasks, read_tasks
+from lowrankgcn.files.label_studio import (
+    Prediction,
+    labels_of_tasks,
+    predictions_of_tasks,
+    read_tasks,
+)
 
 _LISTED = 5  # rows in a note
 
@@ -78,10 +83,9 @@ class Agreement:
             f"({self.measure} {kappa}); by class, the least first: {least}"
         ]
         if self.disputed:
-            listed = ", ".join(str(row + 1) for row in list(self.disputed)[:_LISTED])
-            listed += ", …" if len(self.disputed) > _LISTED else ""
+            rows = listed((row + 1 for row in self.disputed), _LISTED)
             notes.append(
-                f"their labels of {plural(len(self.disputed), 'row')} differ ({listed}): the "
+                f"their labels of {plural(len(self.disputed), 'row')} differ ({rows}): the "
                 "majority counts, and without one the row has no label; studio with the same "
                 "--labels lists these rows to settle them"
             )
@@ -102,12 +106,15 @@ class Opinions:
     notes : list of str
     agreement : Agreement or None
         None with fewer than two people.
+    imported : dict from row to Prediction
+        Predictions in tasks, which are no labels.
     """
 
     labels: dict[int, str | None]
     names: str
     notes: list[str]
     agreement: Agreement | None
+    imported: dict[int, Prediction] = field(default_factory=dict)
 
     def added_to(self, labels: pd.Series) -> tuple[pd.Series, list[str]]:
         """Return labels with these ones, and notes."""
@@ -190,6 +197,7 @@ def read_opinions(
     """
     opinions: dict[str, dict[int, str]] = {}
     removed, settled = dict[int, str | None](), dict[int, str]()
+    imported = dict[int, Prediction]()
     notes, names = list[str](), list[str]()
     identifier = key if key in frame.columns else None
 
@@ -200,6 +208,11 @@ def read_opinions(
         if (tasks := read_tasks(path)) is not None:
             with prefix_errors(path.name):
                 people, more = labels_of_tasks(tasks, frame, target, identifier)
+                predicted = predictions_of_tasks(tasks, frame, target, identifier)
+            imported |= predicted
+            if predicted:
+                count = plural(len(predicted), "prediction")
+                more.append(f"{count} are no labels; the studio shows them to confirm")
             for who, labels_of_one in people.items():
                 opinion(who, path, labels_of_one)
             notes += [f"{path.name}: {note}" for note in more]
@@ -232,7 +245,7 @@ def read_opinions(
         tied = len(votes) == 2 and votes[0][1] == votes[1][1]
         labels[row] = settled.get(row, None if tied else votes[0][0])
     notes += agreement.notes() if agreement else []
-    return Opinions(labels, ", ".join(names), notes, agreement)
+    return Opinions(labels, ", ".join(names), notes, agreement, imported)
 
 
 def holds_opinions(path: Path) -> bool:

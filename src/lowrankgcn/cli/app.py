@@ -25,6 +25,15 @@ from lowrankgcn.cli import (
     suggest,
 )
 
+#: Words of Typer's messages, as patterns, and those of this library.
+_WORDS = {
+    "Value error, ": "",
+    "Input should be greater than or equal to": "expected a number of at least",
+    "Input should be less than or equal to": "expected a number of at most",
+    "Input should be a valid integer.*": "expected an integer",
+    "Input should be a valid number.*": "expected a number",
+}
+
 
 class _OneLineErrors(TyperGroup):
     """Prints errors in one line instead of a usage screen."""
@@ -63,10 +72,16 @@ class _OneLineErrors(TyperGroup):
 
 
 def _plain(message: str) -> str:
-    """Return a message of Typer about a choice in the words of this library."""
+    """Return a message of Typer about a value in the words of this library.
+
+    >>> _plain("Invalid value for '--seed': Input should be greater than or equal to 0")
+    "Invalid value for '--seed': expected a number of at least 0"
+    """
     found = re.fullmatch(r"(.*: )(?:Value error, )?('.*?') is not one of ([^.]*)\.?", message)
     if found is None:
-        return message.replace("Value error, ", "")
+        for words, plain in _WORDS.items():
+            message = re.sub(words, plain, message)
+        return message
     choices = found[3].replace("'", "")
     return f"{found[1]}expected one of {choices}, got {found[2]}"
 

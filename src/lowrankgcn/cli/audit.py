@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from lowrankgcn.cli import terminal
 from lowrankgcn.cli.options import GRAPHS, TABLES, Arguments, command
 
@@ -56,11 +54,7 @@ def audit(args: Arguments) -> None:
             run.notes += renamed
             run.files |= write_table(data.numbered(frame, rows), args.out, data.table)
         if args.report is not None:
-            about: dict[str, Any] = {
-                "command": terminal.command_line(args.context, "as_json", "quiet")
-            }
-            about |= {"seconds": run.seconds, "warnings": run.warnings, "notes": run.notes}
-            write_report(args.report, data, classifier, evidence, **about)
+            write_report(args.report, data, classifier, evidence, **run.about(args.context))
             run.files["report"] = str(args.report)
     tally = Tally.of(predictions)
     facts, document = fit_summary(data, tally, classifier, evidence)

@@ -121,10 +121,8 @@ def classify(args: Arguments) -> None:
             run.files["written"] = str(out)
     with run.step("writing"):
         if report is not None:
-            command_line = terminal.command_line(args.context, "as_json", "quiet")
             shown = tally.set_facts() | (totals(tally) if data.source is not None else {})
-            about = {"command": command_line, "facts": shown}
-            about |= {"seconds": run.seconds, "warnings": run.warnings, "notes": run.notes}
+            about = run.about(args.context) | {"facts": shown}
             write_report(report, data, classifier, evidence, **about)
             run.files["report"] = str(report)
         if save is not None:

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 import lowrankgcn
 from lowrankgcn.cli import terminal
-from lowrankgcn.cli.labelled_table import column_names, columns_of_earlier_run, earlier_note
+from lowrankgcn.cli.earlier_runs import columns_of_earlier_run, earlier_note
+from lowrankgcn.cli.labelled_table import column_names
 from lowrankgcn.cli.options import FILES, Arguments
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.table_labels import find_markers
@@ -78,6 +79,7 @@ def _check(args: Arguments) -> None:
         "merge_classes ignore_case"
     )
     terminal.refuse(options, of_files, "not available for folders")
+    terminal.refuse(options, "safe_csv", "for CSV only; folders are written as Parquet files")
     terminal.refuse(options, FILES, "only for text files, not for folders")
     parts = {f"{file}, which is read": file for file in source.glob("*.parquet")}
     if not parts:

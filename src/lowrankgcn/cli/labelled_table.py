@@ -6,49 +6,42 @@
 
 from __future__ import annotations
 
-import difflib
-import re
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from functools import partial
-from itertools import takewhile
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from lowrankgcn._format import count
 from lowrankgcn._progress import report_progress
 from lowrankgcn.cli.annotators import Agreement, holds_opinions, read_opinions
 from lowrankgcn.cli.class_names import merged_classes
+from lowrankgcn.cli.earlier_runs import columns_of_earlier_run, earlier_note
+from lowrankgcn.cli.large_table import draw_sample, open_large
 from lowrankgcn.cli.options import FILES
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.table_labels import (
     find_markers,
     label_notes,
     merged_labels,
-    named_rows,
     read_edges,
 )
+from lowrankgcn.cli.target_column import with_new_labels, with_target
 from lowrankgcn.cli.terminal import one_line_errors
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns, TableFile, choose_columns, read_file, read_texts, write_file
 from lowrankgcn.files.row_matching import free_name
 from lowrankgcn.files.writing import TableSink, open_table, output_format
 from lowrankgcn.tables import Table
-from lowrankgcn.tables.column_choice import check_classes
+from lowrankgcn.tables.label_texts import check_classes
+from lowrankgcn.tables.useful_columns import keep_useful
 
 if TYPE_CHECKING:
     from lowrankgcn.files.blocks import BlockFile
-
-_LISTED = 5  # columns in a note
-_MARKS = ("label_status", "label_accepted", "label_note")  # columns that the studio adds
-_WHOLE = ("sheet", "header_row", "vectors")  # options of tables that are read as a whole
-_FIRST = 5  # rows of a class that are in every sample
+    from lowrankgcn.files.label_studio import Prediction
 
 
 @final
@@ -78,6 +71,8 @@ class LabelledTable:
         has the numbers of its rows.
     agreement : Agreement or None
         How far the labels of several people agree.
+    imported : dict from row to Prediction
+        Predictions of another program, which are no labels.
     """
 
     table: TableFile
@@ -91,6 +86,17 @@ class LabelledTable:
     graph: Any = None
     source: BlockFile | None = None
     agreement: Agreement | None = None
+    imported: Mapping[int, Prediction] = field(default_factory=dict)
+
+    def with_texts(self) -> LabelledTable:
+        """Return this table with the features of free text that were left for later."""
+        if len(self.features.names) == len(self.columns.used):
+            return self
+        rows = self.table.rows()
+        with prefix_errors(self.table.name):
+            columns = self.columns.with_texts(rows)
+            features = columns.features(rows, decimal=self.table.decimal)
+        return replace(self, columns=columns, features=features)
 
     @property
     def rows(self) -> Any:
@@ -156,7 +162,7 @@ class LabelledTable:
         labels, (places, rows) = before.copy(), self.sampled(block)
         labels.iloc[places] = self.labels.iloc[rows]
         if not self.labels.equals(self.in_file) or block[target].dtype != frame[target].dtype:
-            block = _with_labels(block, labels, before, frame[target].dtype.pyarrow_dtype)
+            block = with_new_labels(block, labels, before, frame[target].dtype.pyarrow_dtype)
         return block, labels
 
     def sampled(self, block: pd.DataFrame) -> tuple[Any, slice]:
@@ -173,7 +179,11 @@ def read_table(options: Mapping[str, Any]) -> TableFile:
 
 
 def read_labelled_table(
-    options: Mapping[str, Any], *, few_labels: bool = False, in_blocks: bool = False
+    options: Mapping[str, Any],
+    *,
+    few_labels: bool = False,
+    in_blocks: bool = False,
+    texts_later: bool = False,
 ) -> LabelledTable:
     """Read a table, choose its columns and gather its labels.
 
@@ -186,6 +196,8 @@ def read_labelled_table(
         Whether to allow fewer than two classes, and a target that is not in the table yet.
     in_blocks : bool
         Whether to read only a sample of a large table.
+    texts_later : bool
+        Whether the features of free text are left for :meth:`LabelledTable.with_texts`.
 
     Raises
     ------
@@ -203,17 +215,19 @@ def read_labelled_table(
     opinions = [path for path in files if holds_opinions(path)]
     label_files = [read_file(path) for path in files if path not in opinions]
     source = open_large(options, bool(opinions)) if in_blocks else None
-    sampled = None if source is None else _draw_rows(source, options, label_files, key)
+    sampled = None if source is None else draw_sample(source, options, label_files, key)
     table = read_table(options) if sampled is None else sampled.table
     n_rows = len(table.frame) if sampled is None else sampled.n_rows
     report_progress("reading the columns")
     with prefix_errors(table.name):
         notes = list(table.notes)
-        frame = _with_target(table, target, few_labels or bool(files), notes)
+        frame = with_target(table, target, few_labels or bool(files), notes)
         kinds = ("drop", "categorical", "numeric", "text")
         named: dict[str, Any] = {
             kind: column_names(options.get(kind) or (), frame.columns) for kind in kinds
         }
+        as_classes = target in named["categorical"]  # whatever its values are
+        named["categorical"] = tuple(n for n in named["categorical"] if n != target)
         kept = {target, *(name for names in named.values() for name in names)}
         if key and key in set(frame.columns) - kept:
             named["drop"] += (key,)
@@ -221,15 +235,15 @@ def read_labelled_table(
         notes += earlier_note(earlier, "left out")
         frame = frame.drop(columns=earlier)
         rows = table.rows(frame)
-        named |= {"decimal": table.decimal, "allow_no_features": edges is not None}
-        named["n_rows"] = n_rows
+        named |= {"decimal": table.decimal, "allow_no_features": True, "n_rows": n_rows}
+        named["fit_texts"] = not texts_later
         columns = choose_columns(rows, target, **named)
         labels = read_texts(frame, target)
         with prefix_errors(f"column {target!r}"):
             counts = labels.value_counts(dropna=False) if sampled is None else sampled.counts
             markers, more = find_markers(counts, options.get("unlabelled"), options.get("class_"))
         in_table = labels = labels.where(~labels.isin(markers), None)
-        notes += [*columns.notes, *columns.left_out_notes(), *more]
+        place, about_labels = len(notes), more
     how = n_rows, bool(options.get("skip_unknown"))
     for file in label_files:
         labels, more = merged_labels(labels, frame, file, key, *how)
@@ -240,14 +254,21 @@ def read_labelled_table(
     notes += more
     with prefix_errors(table.name):
         if files:
-            frame = _with_labels(frame, labels, in_table)
+            frame = with_new_labels(frame, labels, in_table)
         merge, ignore_case = options.get("merge_classes"), bool(options.get("ignore_case"))
         labels, more = merged_classes(labels, merge, ignore_case)
         in_table = in_table if files else labels  # the cells stay as they are
         notes += more
         if not few_labels or labels.nunique() > 1:
-            check_classes(labels)
-        features = columns.features(rows, decimal=table.decimal)
+            check_classes(labels, named=as_classes)
+        known = np.flatnonzero(labels.notna())
+        classes = labels.iloc[known].to_numpy(str)
+        columns = keep_useful(columns, rows, known, classes, decimal=table.decimal, n_rows=n_rows)
+        if edges is None:
+            columns.check_used()
+        read_now = columns.without_texts() if texts_later else columns
+        features = read_now.features(rows, decimal=table.decimal)
+    notes[place:place] = [*columns.notes, *columns.left_out_notes(), *about_labels]
     whole = [name for name, kind in columns.used.items() if kind not in ("text", "vector")]
     notes += label_notes(labels, features, whole)
     graph = None
@@ -256,213 +277,16 @@ def read_labelled_table(
         notes += more
     if sampled is not None:
         notes += sampled.notes(len(frame))
-    more_about: Any = (in_table, markers, n_rows, graph, source, people.agreement)
+    more_about: Any = (in_table, markers, n_rows, graph, source, people.agreement, people.imported)
     return LabelledTable(replace(table, frame=frame), columns, features, labels, notes, *more_about)
-
-
-class _SampledTable(NamedTuple):
-    """Rows of a large table.
-
-    Attributes
-    ----------
-    table : TableFile
-    n_rows : int
-        Number of all rows.
-    n_named : int
-        Rows with a text in the target, or with a label in other files.
-    counts : Series
-        Number of all rows by the text of the target; None for an empty cell.
-    """
-
-    table: TableFile
-    n_rows: int
-    n_named: int
-    counts: pd.Series
-
-    def notes(self, n_sampled: int) -> list[str]:
-        """Return what the user should know about the sample."""
-        from lowrankgcn.files.blocks import MOST_LABELLED
-
-        rows = f"{count(n_sampled)} of {count(self.n_rows)} rows"
-        notes = [f"the kinds of the columns, and the model, are those of a sample of {rows}"]
-        if self.n_named > MOST_LABELLED:
-            named = f"{count(MOST_LABELLED)} of {count(self.n_named)} labelled rows"
-            notes.append(f"the model is fitted to a sample of {named}")
-        return notes
-
-
-def open_large(options: Mapping[str, Any], opinions: bool = False) -> BlockFile | None:
-    """Open a large table, unless an option needs all of its rows in memory, and they fit."""
-    from lowrankgcn.files.blocks import open_blocks
-
-    reading: dict[str, Any] = {name: options.get(name) for name in FILES.split()}
-    if any(reading.pop(name, None) is not None for name in _WHOLE):
-        return None
-    source = open_blocks(options["table"], **reading)
-    if source is None:
-        return None
-    out = options.get("out")
-    format = None if out is None else output_format(out)
-    wrong = {
-        "--edges": options.get("edges") is not None,
-        "--hyperedges": options.get("hyperedges") is not None,
-        "--labels with a journal": opinions,
-        "--method gcn --architecture full": options.get("architecture") == "full",
-        f"--out {out}": format in ("json", "jsonl", "excel")
-        or (format in ("parquet", "arrow") and source.file.texts),
-    }
-    option = next((name for name, here in wrong.items() if here), None)
-    if option is None:
-        return source
-    if source.needs_memory():
-        advice = "leave it out" if out is None or option != f"--out {out}" else "write CSV"
-        raise ValueError(
-            f"{option} needs all rows in memory, which is too small; {advice}, or "
-            "use a computer with more memory"
-        )
-    return None
-
-
-def _draw_rows(
-    source: BlockFile, options: Mapping[str, Any], label_files: list[TableFile], key: str | None
-) -> _SampledTable:
-    """Draw the rows that a fit uses: all labelled ones, and a uniform sample of the others."""
-    from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
-    from lowrankgcn.estimators.semi_supervised import draw_seed
-    from lowrankgcn.files.blocks import draw_rows
-
-    target = options["target"]
-    _with_target(source.file, target, bool(label_files), [])  # or an error, before all work
-    unlabelled = [text for text in (options.get("unlabelled") or "").split(",") if text]
-    named = named_rows(label_files, key, source.names)
-    counts = pd.Series(dtype=np.int64)
-
-    def priority(block: pd.DataFrame) -> Any:
-        nonlocal counts
-        if target not in block:
-            return named(block).astype(int)
-        texts = read_texts(block, target)
-        seen = texts.map(counts).fillna(0) + texts.groupby(texts).cumcount()
-        here = texts.value_counts(dropna=False)
-        counts = here if counts.empty else counts.add(here, fill_value=0).astype(np.int64)
-        labelled = (texts.notna() & ~texts.isin(unlabelled)).to_numpy()
-        return (labelled | named(block)) + (labelled & (seen < _FIRST).to_numpy())
-
-    seed = draw_seed(options["seed"])
-    frame, n_rows, n_named = draw_rows(source, priority, SpectralGPClassifier.fit_rows, seed)
-    if target not in source.names:
-        counts = pd.Series({None: n_rows})
-    file = replace(source.file, frame=frame, decimal=source.decimal_of(frame))
-    return _SampledTable(file, n_rows, n_named, counts)
-
-
-def _with_target(file: TableFile, target: str, new: bool, notes: list[str]) -> pd.DataFrame:
-    """Add an empty target column to a table without it, unless the name is a misspelling."""
-    frame = file.frame
-    having = [name for name, columns in file.sheets.items() if target in columns]
-    if target not in frame.columns and len(file.sheets) > 1 and (having or not new):
-        listed = ", ".join(map(repr, file.sheets))
-        where = f"--sheet {shlex.quote(having[0])} has it" if having else "none of them has it"
-        got = f"the sheet that was read has no column {target!r}; the sheets are {listed}; {where}"
-        raise ValueError(f"target: {got}")
-    near = difflib.get_close_matches(target.lower(), [name.lower() for name in frame.columns])
-    if target in frame.columns or near:
-        return frame
-    if not new or not target.strip():
-        listed = ", ".join(map(repr, frame.columns[:_LISTED]))
-        advice = "needs --labels, and lowrankgcn suggest chooses rows to label"
-        got = f"got {target!r} (columns: {listed}, …); a table without classes {advice}"
-        raise ValueError(f"target: expected a column of the table, {got}")
-    notes.append(f"the table has no column {target!r}; it is added")
-    return frame.assign(**{target: pd.array([None] * len(frame), pd.ArrowDtype(pa.string()))})
-
-
-def _with_labels(
-    frame: pd.DataFrame, labels: pd.Series, before: pd.Series, kind: Any = None
-) -> pd.DataFrame:
-    """Write labels into the target column, in its type if they have it; clear removed ones."""
-    target = labels.name
-    texts = read_texts(frame, target).where(before.isna() & labels.isna(), labels)
-    column = pa.array(texts, pa.string())
-    with suppress(pa.ArrowException):  # new classes
-        column = column.cast(kind or frame[target].dtype.pyarrow_dtype)
-    return frame.assign(**{target: pd.array(column, dtype=pd.ArrowDtype(column.type))})
-
-
-def columns_of_earlier_run(frame: pd.DataFrame) -> list[str]:
-    """Return the columns that an earlier run added to a table.
-
-    A prediction is followed by its probability, and perhaps by the class without the own label and
-    its probability, sets of classes, which rows are unsure, reasons, and probabilities of classes.
-    The studio adds what is known about rows beside labels.
-
-    >>> frame = pd.DataFrame({"size": ["1"], "prediction": ["a"], "probability": ["0.9"]})
-    >>> columns_of_earlier_run(frame)
-    ['prediction', 'probability']
-    """
-    names = list(frame.columns)
-    earlier: list[str] = [name for name in _MARKS if set(_MARKS) <= set(names)]
-    for place, name in enumerate(names):
-        if re.fullmatch(r"prediction(_\d+)?", str(name)):
-            after = list(takewhile(partial(_is_added, frame), names[place + 1 :]))
-            earlier += [name, *after] if after else []
-    return earlier
-
-
-def _is_added(frame: pd.DataFrame, name: str) -> bool:
-    """Return whether a column has the name and the values of those after a prediction."""
-    if re.fullmatch(r"classes_\d+(\.\d+)?|loo_class(_\d+)?|reason_\d+(_\d+)?", str(name)):
-        return True
-    if re.fullmatch(r"unsure(_\d+)?", str(name)):
-        return bool(read_texts(frame, name).dropna().str.lower().isin(["true", "false"]).all())
-    if not re.fullmatch(r"(loo_)?probability(_.+)?", str(name), re.DOTALL):
-        return False
-    texts = read_texts(frame, name).dropna().str.replace(",", ".", regex=False)
-    return bool(pd.to_numeric(texts, errors="coerce").between(0, 1).all())
-
-
-def earlier_note(columns: list[str], what: str) -> list[str]:
-    """Return a note on columns of an earlier run, if there are any."""
-    listed = ", ".join(map(repr, columns))
-    return [f"columns {listed} of an earlier run are {what}"] if columns else []
 
 
 def with_labels(data: LabelledTable, names: Iterable[str | None]) -> LabelledTable:
     """Replace the labels of a table."""
     frame = data.table.frame
     labels = pd.Series(list(names), frame.index, object, data.columns.target)
-    frame = _with_labels(frame, labels, data.labels)
+    frame = with_new_labels(frame, labels, data.labels)
     return replace(data, table=replace(data.table, frame=frame), labels=labels)
-
-
-def with_marks(
-    frame: pd.DataFrame, marks: Mapping[str, Mapping[int, str]], labels: Any
-) -> pd.DataFrame:
-    """Add columns with what is known about rows beside their labels, if there is anything.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    marks : mapping
-        Rows by "skipped", "accepted" and "note", see the studio's ``State``.
-    labels : (n,) array
-        None in unlabelled rows.
-    """
-    if not any(marks.values()):
-        return frame
-    status = pd.Series(labels, frame.index, object).notna().map({True: "labelled", False: None})
-    added = {name: pd.Series(None, frame.index, object) for name in _MARKS[1:]}
-    for what, name in (("accepted", "label_accepted"), ("note", "label_note")):
-        added[name].iloc[list(marks[what])] = list(marks[what].values())
-        if what == "accepted":
-            status.iloc[list(marks[what])] = "accepted"
-    status.iloc[list(marks["skipped"])] = "skipped"
-    texts = {_MARKS[0]: status, **added}
-    taken = set(frame.columns)
-    if taken & set(texts):
-        listed = ", ".join(map(repr, _MARKS))
-        raise ValueError(f"expected a table without the columns {listed}; rename them")
-    return frame.assign(**{n: pd.array(c, pd.ArrowDtype(pa.string())) for n, c in texts.items()})
 
 
 def column_names(texts: Iterable[str], columns: Iterable[str]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lowrankgcn._format import percent, plural
+from lowrankgcn._format import listed, percent, plural
 from lowrankgcn.cli import terminal
 from lowrankgcn.cli.options import FILES, Arguments, command
 from lowrankgcn.cli.terminal import one_line_errors
@@ -45,23 +45,25 @@ def predict(args: Arguments) -> None:
     to_stdout = str(out) == "-" or not (out or args.as_json or args.quiet)
     run = terminal.Run(quiet=args.quiet, as_json=args.as_json, rows_printed=to_stdout)
     with run.step("loading"):
-        from lowrankgcn.cli import labelled_table
         from lowrankgcn.cli.block_rows import predicted_rows, write_rows
+        from lowrankgcn.cli.earlier_runs import columns_of_earlier_run, earlier_note
+        from lowrankgcn.cli.labelled_table import check_ending, read_table
+        from lowrankgcn.cli.large_table import open_large
         from lowrankgcn.estimators.model_files import read_model
         from lowrankgcn.files.reading import VECTORS
         from lowrankgcn.tables.column_names import match_columns
-    labelled_table.check_ending(out)
+    check_ending(out)
     with run.step("reading"), one_line_errors():
         classifier = read_model(model)
         columns = model_columns(model, classifier)
-        source = labelled_table.open_large(vars(args))
-        file = labelled_table.read_table(vars(args)) if source is None else source.head()
+        source = open_large(vars(args))
+        file = read_table(vars(args)) if source is None else source.head()
         with prefix_errors(file.name):
             names = [one for one in columns.used if one != VECTORS or file.vectors is None]
             match = partial(match_columns, names=names, allow_missing=args.allow_missing)
             matched, notes = match(file.frame)
             features = columns.features(file.rows(matched), decimal=file.decimal)
-    earlier = labelled_table.columns_of_earlier_run(file.frame)
+    earlier = columns_of_earlier_run(file.frame)
     earlier = [name for name in earlier if name not in columns.used]
     with run.computing("prediction", timed=True):
         whole = features if source is None else None
@@ -93,14 +95,13 @@ def predict(args: Arguments) -> None:
         share = percent(tally.right / tally.checked)
         facts["agreement"] = f"{share} of {plural(tally.checked, 'labelled row')}"
     if tally.other_labels:
-        texts = sorted(tally.other_labels)
-        listed = ", ".join(map(repr, texts[:_SHOWN])) + (", …" if len(texts) > _SHOWN else "")
+        texts = listed(map(repr, sorted(tally.other_labels)), _SHOWN)
         number = plural(tally.other_labels.total(), "label")
-        others = f"{number} of names that are no class of the model ({listed})"
+        others = f"{number} of names that are no class of the model ({texts})"
         run.notes.append(f"column {columns.target!r}: {others} count as wrongly predicted")
     expected = {columns.target, *columns.used, *columns.left_out, *earlier}
     extra = [name for name in file.frame.columns if name in matched and name not in expected]
-    run.notes += [*file.notes, *notes, *labelled_table.earlier_note(earlier, "replaced")]
+    run.notes += [*file.notes, *notes, *earlier_note(earlier, "replaced")]
     if extra:
         run.notes.append("columns that the model does not use: " + ", ".join(map(repr, extra)))
     unknown: Counter[str] = Counter()
@@ -108,9 +109,8 @@ def predict(args: Arguments) -> None:
         unknown[name] += cells
     for name, cells in unknown.items():
         values = sorted(value for column, value in tally.unknown if column == name)
-        listed = ", ".join(map(repr, values[:_SHOWN])) + (", …" if len(values) > _SHOWN else "")
-        number = plural(cells, "cell")
-        run.notes.append(f"column {name!r}: {number} with values unknown to the model ({listed})")
+        unseen = f"values unknown to the model ({listed(map(repr, values), _SHOWN)})"
+        run.notes.append(f"column {name!r}: {plural(cells, 'cell')} with {unseen}")
     run.notes += renamed
     document = {
         "model": str(model),

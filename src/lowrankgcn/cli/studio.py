@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lowrankgcn._format import plural
+from lowrankgcn._progress import report_progress
 from lowrankgcn.cli import terminal
 from lowrankgcn.cli.options import GRAPHS, TABLES, Arguments, command
 from lowrankgcn.cli.results import save_model, write_report
+
+_REPORTED = 1000  # tasks between two reports of progress
 
 if TYPE_CHECKING:
     from lowrankgcn.cli.labelled_table import LabelledTable
@@ -61,7 +64,7 @@ def studio(args: Arguments) -> None:
         person = _person(args.annotator)
         place = table.with_name(f"{table.name}{f'.{person}' if person else ''}.labels.jsonl")
         options = vars(args) | {"table": [table], "journal": place}
-        data = read_labelled_table(options, few_labels=True)
+        data = read_labelled_table(options, few_labels=True, texts_later=True)
         rubric = read_classes(args.classes)
     with run.progress("loading"), terminal.one_line_errors():
         from lowrankgcn.files.journal import Journal
@@ -76,12 +79,14 @@ def studio(args: Arguments) -> None:
         journal.read()  # a wrong line need not wait for the graphs
     terminal.check_outputs({"the journal": place}, terminal.inputs([table]))
     warnings.simplefilter("ignore", UserWarning)  # of graphs; the page shows what matters
-    settings = {"graph": args.graph, "random_state": args.seed, **data.graph_option}
+    complete: Any = Later(data.with_texts)
 
     def prepare() -> Any:
         from lowrankgcn.studio.engine import Engine  # its libraries take a second
 
-        return Engine(data.rows, settings)
+        table = complete.future.result()
+        settings = {"graph": args.graph, "random_state": args.seed, **table.graph_option}
+        return Engine(table.rows, settings)
 
     with run.progress("opening"), terminal.one_line_errors():
         engine: Any = Later(prepare)
@@ -93,9 +98,10 @@ def studio(args: Arguments) -> None:
             annotator=person,
             blind=args.blind,
             disputed={} if data.agreement is None else data.agreement.disputed,
+            imported=data.imported,
         )
         command_line = terminal.command_line(args.context, "image", "port", "browser")
-        writing = partial(_write, data, command_line, args.safe_csv, person)
+        writing = partial(_write, data, complete, command_line, args.safe_csv, person)
         view = View(table, data, session, engine, writing, args.image, rubric)
         listener = server.listen(args.port)
     port = listener.getsockname()[1]
@@ -122,6 +128,7 @@ def _person(name: str | None) -> str | None:
 
 def _write(
     data: LabelledTable,
+    complete: Any,
     command_line: str,
     safe: bool,
     person: str | None,
@@ -131,11 +138,14 @@ def _write(
     classifier: Any,
 ) -> None:
     """Write the labels, the classified table, the report or the model as ``classify`` does."""
-    from lowrankgcn.cli.labelled_table import with_labels, with_marks, write_table
+    from lowrankgcn.cli.earlier_runs import with_marks
+    from lowrankgcn.cli.labelled_table import with_labels, write_table
     from lowrankgcn.estimators.evidence import Evidence
 
     if what == "model" and data.graph is not None:
         raise ValueError("expected a table without --edges: a given graph has no edges to new rows")
+    if what in ("table", "report", "model"):
+        data = complete.future.result()
     labelled = with_labels(data, state.names())
     frame = labelled.table.frame
     try:
@@ -150,7 +160,8 @@ def _write(
             save_model(out, labelled, classifier)
         else:
             evidence = Evidence.from_classifier(classifier, importance=data.graph is None)
-            write_report(out, labelled, classifier, evidence, command=command_line)
+            about = {"command": command_line, "notes": data.notes}
+            write_report(out, labelled, classifier, evidence, **about)
     except typer.BadParameter as error:
         raise ValueError(error.message) from None
 
@@ -162,14 +173,15 @@ def _write_tasks(data: LabelledTable, state: State, person: str | None, out: Pat
     from lowrankgcn._atomic import replacing
     from lowrankgcn.files.label_studio import make_tasks
 
-    codes, shares = (part.tolist() for part in state.answered)
-    predictions = [
-        None if code < 0 else (state.classes[code], share)
-        for code, share in zip(codes, shares, strict=True)
-    ]
+    predictions = [state.prediction(row) for row in range(len(state.labels))]
     labels, target = state.names().tolist(), data.columns.target
     notes, skipped = state.marks["note"], state.marks["skipped"]
     frame = data.table.frame
     tasks = make_tasks(frame, target, labels, predictions, notes, skipped, by=person)
     with replacing(out) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        json.dump(tasks, file, ensure_ascii=False, indent=1)
+        for row, task in enumerate(tasks):
+            if row % _REPORTED == 0:
+                report_progress("writing", row, len(frame))
+            file.write(",\n" if row else "[\n")
+            file.write(json.dumps(task, ensure_ascii=False))
+        file.write("\n]\n")

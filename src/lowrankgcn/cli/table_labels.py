@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lowrankgcn._format import percent, plural
+from lowrankgcn._format import listed, percent, plural
 from lowrankgcn.cli import terminal
 from lowrankgcn.estimators.label_notes import leak_notes, plain_name, spelling_notes
 from lowrankgcn.exceptions import prefix_errors
@@ -225,10 +225,9 @@ def row_positions(
     if skip_unknown:
         return np.where(rows < 0, -1, filled[rows])
     if (rows < 0).any():
-        absent = wanted[rows < 0].unique().tolist()
-        listed = ", ".join(map(repr, absent[:_LISTED])) + (", …" if len(absent) > _LISTED else "")
+        absent = listed(map(repr, wanted[rows < 0].unique()), _LISTED)
         advice = "" if skip_unknown is None else "; --skip-unknown leaves it out"
-        raise ValueError(f"column {column.name!r}: the table has no row {listed}{advice}")
+        raise ValueError(f"column {column.name!r}: the table has no row {absent}{advice}")
     return filled[rows]
 
 

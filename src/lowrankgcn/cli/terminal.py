@@ -26,6 +26,7 @@ import lowrankgcn
 from lowrankgcn._atomic import is_stream, write_text
 from lowrankgcn._format import duration, percent, shorten
 from lowrankgcn._progress import listening
+from lowrankgcn.cli.options import PARAMETERS
 from lowrankgcn.cli.step_display import bar, lines
 from lowrankgcn.exceptions import EigensolverError, FastSumError, without_options
 
@@ -39,6 +40,10 @@ _INSTANT = 5e-4  # seconds; shorter steps are not listed
 _LONGEST = 60  # characters of a name
 # Control characters, ends of lines, directions of writing, and lone surrogates.
 _UNSEEN = re.compile("[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# Parameters in messages, by the names that options have, too
+_NAMES = "|".join(PARAMETERS)
+_PARAMETER = re.compile(rf"(^|: )({_NAMES}): expected")
+_SETTING = re.compile(rf"\b({_NAMES})='([^']*)'")
 
 
 class Run:
@@ -120,6 +125,11 @@ class Run:
             yield
         noted = {without_options(note) for note in self.notes}
         self.warn([text for text in texts if text not in noted])  # a fit repeats notes on labels
+
+    def about(self, context: typer.Context) -> dict[str, Any]:
+        """Return what a report says about the run."""
+        about = {"seconds": self.seconds, "warnings": self.warnings, "notes": self.notes}
+        return about | {"command": command_line(context, "as_json", "quiet")}
 
     def warn(self, texts: Sequence[str]) -> None:
         """Keep warnings, and print them."""
@@ -234,8 +244,15 @@ def is_from(context: typer.Context, parameter: str, source: str) -> bool:
 
 
 def option_error(option: str | None, message: str) -> typer.BadParameter:
-    """Return an error about an option; the command prints it in one line and exits with code 2."""
-    return typer.BadParameter(message, param_hint=option)
+    """Return an error about an option; the command prints it in one line and exits with code 2.
+
+    Parameters in a message of the library become options.
+
+    >>> option_error(None, "cars.csv: rank: expected 'auto' with graph='knn'").message
+    "cars.csv: --rank: expected 'auto' with --graph knn"
+    """
+    message = _PARAMETER.sub(r"\1--\2: expected", message)
+    return typer.BadParameter(_SETTING.sub(r"--\1 \2", message), param_hint=option)
 
 
 @contextmanager
@@ -318,7 +335,8 @@ def refuse(parameters: Mapping[str, Any], names: str, message: str) -> None:
     for name in names.split():
         # Without the option, the parameter is None, or empty if it may be repeated.
         if parameters[name] not in (None, "auto", (), []) and parameters[name] is not False:
-            raise option_error(f"--{name.rstrip('_')}", message)
+            option = name.rstrip("_").replace("_", "-")
+            raise option_error(f"--{option}", message)
 
 
 def given_graph(parameters: Mapping[str, Any], names: str = "graph") -> Path | None:

@@ -5,7 +5,7 @@ Both classifiers run on the same rails: rows → graphs → eigenpairs → model
 ======================================== ==========================================================
 ``rows``, ``class_labels``               validate X and y; sample the rows to fit to; results
 ``parameters``                           validates the parameters of both classifiers
-``gcn_setup``                            builds graph, features and kernels of a network
+``gcn_features``, ``gcn_setup``          build features, graph and kernels of a network
 ``gcn_fitting``, ``gcn_model``           run all steps; compute class distributions of rows
 ``gcn_classifier``                       :class:`GCNClassifier`
 ``gp_fitting``, ``gp_model``             run all steps; compute class distributions of rows

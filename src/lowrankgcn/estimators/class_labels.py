@@ -16,8 +16,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import finite_array, invalid
-from lowrankgcn.exceptions import prefix_errors
-from lowrankgcn.tables.column_choice import check_class_count
+from lowrankgcn.exceptions import LabelWarning, prefix_errors, warn_caller
+from lowrankgcn.tables.label_texts import LabelKind, check_class_count
 
 # Dtypes of labels given as objects, by the kind that pandas infers.
 _DTYPES: dict[str, Any] = {
@@ -62,6 +62,8 @@ class Labels:
     def weighted(self, sample_weight: Any) -> Labels:
         """Return the labels with weights of all rows; a label of weight zero is none.
 
+        A class without a label of positive weight is left out, with a warning.
+
         >>> labels = read_labels(["red", "blue", "", "blue"]).weighted([2, 0, 1, 0.5])
         >>> labels.index.tolist(), labels.weights.tolist()
         ([0, 3], [2.0, 0.5])
@@ -69,9 +71,7 @@ class Labels:
         weights = read_weights(sample_weight, self.n_rows, self.index)[self.index]
         kept = weights > 0
         present, codes = np.unique(self.codes[kept], return_inverse=True)
-        if len(present) < 2:
-            got = f"{self.classes[present[0]]!r} only"
-            raise invalid("sample_weight", "positive weights of labels of two classes", got)
+        check_zero_weights(self, weights, "it is left out")
         index, classes = self.index[kept], self.classes[present]
         return Labels(classes, index, codes.astype(np.intp), self.n_rows, weights[kept])
 
@@ -117,7 +117,8 @@ def read_labels(y: Any, n_rows: int | None = None) -> Labels:
     # "-1" among words results from writing −1 into an array of texts.
     if "-1" in texts and not any(text[-1].isdigit() for text in texts - {"-1"}):
         raise invalid("y", "'' or None to mark unlabelled rows among texts", "'-1'")
-    dtype = getattr(y, "dtype", None)
+    dtype: Any = getattr(y, "dtype", None)
+    kind: LabelKind = "values"
     if isinstance(dtype, pd.CategoricalDtype):
         present = set(labels)
         ordered = [category for category in dtype.categories if category in present]
@@ -125,11 +126,13 @@ def read_labels(y: Any, n_rows: int | None = None) -> Labels:
         codes = pd.Index(ordered, dtype=object).get_indexer(pd.Index(labels, dtype=object))
     else:
         classes, codes = np.unique(_validated_classes(labels), return_inverse=True)
+        kind = "integers" if classes.dtype.kind in "iuf" else kind
     if len(classes) < 2:
         got = f"one class, {classes.tolist()[0]!r} (-1, None, NaN and '' mark unlabelled rows)"
         raise invalid("y", "labels of at least two classes", got)
     with prefix_errors("y"):
-        check_class_count(len(classes), len(index))
+        advice = "pass pandas.Categorical(y) to take each number as a class"
+        check_class_count(len(classes), len(index), kind, advice)
     return Labels(classes, index, codes.astype(np.intp), count)
 
 
@@ -177,6 +180,21 @@ def labelled_cells(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
         unlabelled |= values == ("" if values.dtype.kind == "U" else -1)
     index = np.flatnonzero(~unlabelled)
     return index, values[index], len(values)
+
+
+def check_zero_weights(labels: Labels, weights: NDArray[np.float64], result: str) -> None:
+    """Warn of classes all of whose labels have the weight zero; raise if one other is left.
+
+    `weights` are those of the labels; `result` is what becomes of such a class.
+    """
+    positive = np.bincount(labels.codes, weights > 0, labels.n_classes) > 0
+    if positive.sum() < 2:
+        got = f"{labels.classes[positive][0]!r} only"
+        raise invalid("sample_weight", "positive weights of labels of two classes", got)
+    for name in labels.classes[~positive].tolist():
+        advice = "give one of its rows a positive weight to predict it"
+        text = f"class {name!r}: all labels have the sample_weight zero, so {result}; {advice}"
+        warn_caller(text, LabelWarning)
 
 
 def read_weights(
@@ -234,5 +252,6 @@ def _validated_classes(labels: NDArray[Any]) -> NDArray[Any]:
             raise invalid("y", "finite labels", "infinity")
         # scikit-learn's own check also warns if there are few labels per class.
         if (labels != np.floor(labels)).any():
-            raise invalid("y", "classes", "fractions. Unknown label type: continuous")
+            expected = "classes (pandas.cut makes them of ranges of numbers)"
+            raise invalid("y", expected, "fractions. Unknown label type: continuous")
     return labels

@@ -14,8 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
+from lowrankgcn._parallel import limited_threads
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.class_labels import read_labels, read_weights, validation_labels
+from lowrankgcn.estimators.class_labels import (
+    check_zero_weights,
+    read_labels,
+    read_weights,
+    validation_labels,
+)
 from lowrankgcn.estimators.label_notes import warn_of_labels
 from lowrankgcn.estimators.parameters import read_gcn_parameters
 from lowrankgcn.estimators.rows import read_rows
@@ -99,6 +105,9 @@ class GCNClassifier(SemiSupervisedClassifier):
         full rank, nor for given graphs.
     tol : float
         Accuracy of fast sums and eigenpairs.
+    n_jobs : int, optional
+        Number of threads of ``fit`` and ``predict``; −1 for all processors. By default the
+        environment variable ``LOWRANKGCN_NUM_THREADS``, or all processors; torch has its own.
     dtype : {"float32", "float64"}
         Type of the network weights; set-up is always float64.
     device : str
@@ -201,6 +210,7 @@ class GCNClassifier(SemiSupervisedClassifier):
     preset: str = "default"
     fit_rows: int = 20_000
     tol: float = 1e-4
+    n_jobs: int | None = None
     dtype: str = "float32"
     device: str = "cpu"
     random_state: Any = None
@@ -252,14 +262,17 @@ class GCNClassifier(SemiSupervisedClassifier):
         from lowrankgcn.estimators.gcn_fitting import fit_gcn
 
         settings = read_gcn_parameters(self.get_params(deep=False))
-        rows = read_rows(self, X, settings.graph, numbers="points")
+        rows = read_rows(self, X, settings.graph, y, numbers="points")
         labels = read_labels(y, rows.n_rows)
         warn_of_labels(labels, rows)
         weights = read_weights(sample_weight, rows.n_rows, labels.index)
+        check_zero_weights(labels, weights[labels.index], "the network does not learn it")
         checked = None if validation is None else validation_labels(validation, labels)
-        sample, model, fitted_only, results = fit_gcn(
-            rows, labels, settings, weights, checked, draw_seed(self.random_state)
-        )
+        seed = draw_seed(self.random_state)
+        with limited_threads(self.n_jobs):
+            sample, model, fitted_only, results = fit_gcn(
+                rows, labels, settings, weights, checked, seed
+            )
         warn_of_unplaced(results["unplaced_"], "class distribution is uniform")
         self._set_fit(sample, labels, model, fitted_only, results)
         return self

@@ -116,7 +116,8 @@ class SpectralGPClassifier(ProcessClassifier):
     loo_interval_ : (float, float)
         Its 90 % interval.
     loo_balanced_accuracy_, loo_f1_ : float
-        Estimated mean recall and F1 score of the classes with at least two labels.
+        Means over the classes with at least two labels. Recall and precision of a class are
+        estimated as the accuracy is; F1 is their harmonic mean.
     loo_log_loss_ : float
         Mean cross-entropy of the leave-one-out distributions.
     loo_distributions_ : (m, C) array
@@ -223,7 +224,7 @@ class SpectralGPClassifier(ProcessClassifier):
             lazy.fit(self, X, y, sample_weight)
             return self
         settings = checked(GPParameters, self.get_params(deep=False))
-        rows = read_rows(self, X, settings.graph, numbers="table")
+        rows = read_rows(self, X, settings.graph, y, numbers="table")
         labels = read_labels(y, rows.n_rows)
         if sample_weight is not None:
             labels = labels.weighted(sample_weight)

@@ -30,7 +30,7 @@ from lowrankgcn.gp.attribution import (
 )
 from lowrankgcn.gp.blocks import LinearBlock, RadialBlock
 from lowrankgcn.gp.compiled import CompiledScores
-from lowrankgcn.gp.conformal import Novelty, conformal_limit, prediction_sets
+from lowrankgcn.gp.conformal import Novelty, prediction_sets, tail_limit
 from lowrankgcn.gp.graph_filters import PROPAGATIONS
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.shares import apply_factors
@@ -191,7 +191,7 @@ class GPModel:
     def unsure(self, measures: FloatArray, level: float = 0.95) -> NDArray[np.bool_]:
         """Return whether rows with these measures of novelty fit no class, shape (q,)."""
         level = positive_float(level, "level", below=1.0)
-        marked: NDArray[np.bool_] = measures > conformal_limit(self.novelty.held_out, level)
+        marked: NDArray[np.bool_] = measures > tail_limit(self.novelty.held_out, level)
         return marked
 
     def prediction_sets(self, distributions: FloatArray, level: float) -> NDArray[np.bool_]:

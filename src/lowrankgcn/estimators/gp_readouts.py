@@ -21,7 +21,7 @@ from lowrankgcn.estimators.explanation import By, Explanation
 from lowrankgcn.estimators.gp_fitting import PreparedRows
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.label_audit import audit_labels
-from lowrankgcn.estimators.rows import take
+from lowrankgcn.estimators.rows import IMPORTANCE, take
 from lowrankgcn.estimators.semi_supervised import SemiSupervisedClassifier, draw_seed
 from lowrankgcn.gp.attribution import EVALUATIONS
 from lowrankgcn.gp.propagated_rows import PropagatedRows
@@ -189,9 +189,9 @@ class ProcessClassifier(SemiSupervisedClassifier):
         -----
         A row is marked if the labels leave more of its variance (:mod:`lowrankgcn.gp.conformal`)
         than of all but a share 1 − `level` of the labelled rows, each without its own label. Of
-        rows drawn like the labelled ones, about this share at most is marked on average. With
+        rows drawn like the labelled ones, about this share is marked on average, or less. With
         fewer than level / (1 − level) labels, 19 by default, no row is marked. Rows of a class
-        without labels are marked only if they lie apart from the labelled rows: about a third of
+        without labels are marked only if they lie apart from the labelled rows: about two fifths of
         them with ten labels per class (see the page on accuracy). The cost for a row is O(m²) for
         at most 300 labelled rows, beside that of a prediction.
 
@@ -366,8 +366,9 @@ class ProcessClassifier(SemiSupervisedClassifier):
         Parameters
         ----------
         X : rows, optional
-            By default the rows given to fit. For a classifier from a file, these are the 32 rows
-            that it keeps for explanations, so its ranking is rougher.
+            By default the rows given to fit. A classifier from a file returns what it returned
+            before, except for more than 30 columns if it was not computed then: it uses the 32
+            rows that it keeps for explanations, and its ranking is rougher.
 
         Raises
         ------
@@ -392,12 +393,14 @@ class ProcessClassifier(SemiSupervisedClassifier):
             raise invalid("column_importance", "a classifier fitted to a table", "a graph")
         if X is not None:
             rows = self._new_rows(X)
-        elif hasattr(self, "_prepared"):
+            return self._model.column_importance(rows, draw_seed(self.random_state))
+        results = self._fit.results
+        if IMPORTANCE not in results and hasattr(self, "_prepared"):
             prepared = self._fitted_rows()
-            return self._model.column_importance(prepared.sample.data, prepared.seed)
-        else:
-            rows = None
-        return self._model.column_importance(rows, draw_seed(self.random_state))
+            results[IMPORTANCE] = self._model.column_importance(prepared.sample.data, prepared.seed)
+        if IMPORTANCE in results:
+            return dict(results[IMPORTANCE])
+        return self._model.column_importance(None, draw_seed(self.random_state))
 
     def audit(self) -> pd.DataFrame:
         """Compare each label with what the other labels predict for its row.

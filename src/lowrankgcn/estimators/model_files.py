@@ -48,6 +48,7 @@ _CLASSIFIERS = ("GCNClassifier", "SpectralGPClassifier")
 _KEY = "lowrankgcn"  # in the safetensors metadata: version, release and checksum, then JSON
 _LONGEST_DOCUMENT = 50_000_000  # safetensors reads headers of up to 10⁸ bytes, quotes escaped
 _LONGEST_TEXT = 500
+_RANKED_COLUMNS = 30  # up to which their importance is always in the file
 _EARLIER = (
     "an earlier release, whose models cannot be converted; fit the classifier again and save it, "
     "or predict with lowrankgcn 0.2"
@@ -202,6 +203,12 @@ def save(
     check_is_fitted(classifier, "classes_")
     # Lazy results of a Dask collection are not computed.
     fitted_rows &= not hasattr(getattr(classifier, "label_distributions_", None), "dask")
+    maps: Any = getattr(classifier._model, "maps", None)
+    in_memory = isinstance(getattr(classifier, "label_distributions_", None), np.ndarray)
+    of_columns = maps is not None and maps.nodes is None and maps.features is not None
+    if in_memory and of_columns and hasattr(classifier, "_prepared"):
+        if not classifier._fit.fitted_only and len(maps.features.used) <= _RANKED_COLUMNS:
+            classifier.column_importance()  # the fit keeps it
     fit = classifier._fit.savable(fitted_rows=fitted_rows)
     if fit.fitted_only and not fitted_rows:
         raise invalid("fitted_rows", "True, because new rows cannot be classified", False)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
+from lowrankgcn.estimators.class_labels import labelled_cells
 from lowrankgcn.exceptions import ColumnWarning, warn_caller, without_options
 from lowrankgcn.gp.node_features import is_narrow
 from lowrankgcn.gp.node_graph import carries_features
@@ -30,10 +31,12 @@ from lowrankgcn.graphs.foreign import is_foreign
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
 from lowrankgcn.tables.column_choice import Columns, choose_columns
+from lowrankgcn.tables.useful_columns import keep_useful
 
 NOT_BUILT_FROM_X = "new rows, but the graph was not built from X"
 # Attributes that files keep, without and with one entry for each row given to fit.
-_SAVED_RESULTS = {"columns_", "timings_", "loss_curve_", "n_iter_"}
+IMPORTANCE = "_importance"  # of the columns on the rows given to fit, once computed
+_SAVED_RESULTS = {"columns_", "timings_", "loss_curve_", "n_iter_", IMPORTANCE}
 _SAVED_ROWS = {"label_distributions_", "unplaced_"}
 _LARGEST = 1e295
 _ADVICE = "to decide it yourself, convert columns to floats, dates or pandas' type category"
@@ -189,7 +192,12 @@ def smallest_keys(
 
 
 def read_rows(
-    estimator: Any, X: Any, graph: str | Graph, *, numbers: Literal["points", "table"]
+    estimator: Any,
+    X: Any,
+    graph: str | Graph,
+    y: Any = None,
+    *,
+    numbers: Literal["points", "table"],
 ) -> Rows:
     """Validate X and determine its kind.
 
@@ -201,6 +209,8 @@ def read_rows(
         Columns of tables are chosen and read as :func:`choose_columns` describes. An array of
         numbers and a :class:`Table` are used as they are.
     graph : str or Graph
+    y : (n,) array, optional
+        Labels; identifiers that predict them are kept.
     numbers : {"points", "table"}
         Kind of tables without categories.
     """
@@ -222,7 +232,7 @@ def read_rows(
     if _may_hold_texts(X) and graph != "precomputed" and getattr(graph, "row_kind", "") != "table":
         with suppress(ValueError):  # the validation below raises
             table = check_rows(holder, X, "table", reset=True)
-            columns = _choose(table, constants=numbers == "points")
+            columns = _choose(table, y, constants=numbers == "points")
             X = X if columns is None else columns.features(table)
     if numbers == "points" and isinstance(X, Table):
         X = X.expanded()
@@ -255,12 +265,16 @@ def _may_hold_texts(X: Any) -> bool:
     return frame or getattr(getattr(X, "dtype", None), "kind", "") in tuple("OUSTV")
 
 
-def _choose(table: Table, *, constants: bool) -> Columns | None:
+def _choose(table: Table, y: Any, *, constants: bool) -> Columns | None:
     """Choose columns, with a warning about guesses and identifiers; None if none is left.
 
     Networks also use constant texts. Each is a hyperedge of all rows, as in the paper.
     """
     columns = choose_columns(table, None, allow_no_features=True)
+    with suppress(ValueError):  # a later validation of labels raises
+        labelled, labels, count = labelled_cells([] if y is None else y)
+        if count == len(table):
+            columns = keep_useful(columns, table, labelled, labels.astype(str))
     if constants:
         more = {
             name: columns.used.get(name, "category")

@@ -8,7 +8,8 @@ parse the formats, and ``row_matching`` finds rows again after a table was edite
 
 from lowrankgcn.files.reading import TableFile, read_file
 from lowrankgcn.files.writing import output_format, write_file
-from lowrankgcn.tables.column_choice import Columns, choose_columns, read_texts
+from lowrankgcn.tables.column_choice import Columns, choose_columns
+from lowrankgcn.tables.label_texts import read_texts
 
 __all__ = [
     "Columns",

@@ -26,6 +26,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple, final
 
 import pandas as pd
 
+from lowrankgcn._format import listed
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files.row_matching import RowMatcher, free_name
 
@@ -177,8 +178,7 @@ class Journal:
         with prefix_errors(str(self.path)):
             places, notes = self._rows.find([entry["row"] - 1 for entry in of_rows], *marks)
         if wrong:
-            listed = ", ".join(map(str, wrong[:_LISTED])) + (", …" if len(wrong) > _LISTED else "")
-            notes.append(f"lines that are skipped, expected {expected}: {listed}")
+            notes.append(f"lines that are skipped, expected {expected}: {listed(wrong, _LISTED)}")
         self.notes = [f"{self.path.name}: {note}" for note in notes]
         steps, marked = list[Step](), list[list[Mark]]()
         following = iter(places)

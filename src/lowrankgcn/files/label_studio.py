@@ -1,20 +1,23 @@
 """Label Studio's JSON: tasks with annotations and predictions, written and read.
 
 >>> frame = pd.DataFrame({"width": ["0.2", "1.4"], "species": [None] * 2})
->>> tasks = make_tasks(frame, "species", ["setosa", None], [None, ("virginica", 0.9)], {})
+>>> predictions = [None, Prediction("virginica", 0.9, "model")]
+>>> tasks = list(make_tasks(frame, "species", ["setosa", None], predictions, {}))
 >>> tasks[0]["annotations"][0]["result"][0]["value"], tasks[1]["predictions"][0]["score"]
 ({'choices': ['setosa']}, 0.9)
 >>> labels_of_tasks(tasks, frame, "species")
 ({'label studio': {0: 'setosa'}}, [])
+>>> predictions_of_tasks(tasks, frame, "species")
+{1: Prediction(name='virginica', score=0.9, model='model')}
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
@@ -22,19 +25,28 @@ import pyarrow as pa
 from lowrankgcn.files.row_matching import RowMatcher, free_name
 
 _NOBODY = "label studio"
+_SOURCE = "annotator"  # in the meta of a task: Label Studio refuses people whom it does not know
+
+
+class Prediction(NamedTuple):
+    """A predicted class, its probability if that is known, and the model."""
+
+    name: str
+    score: float | None
+    model: str
 
 
 def make_tasks(
     frame: pd.DataFrame,
     target: str,
     labels: Sequence[str | None],
-    predictions: Sequence[tuple[str, float] | None],
+    predictions: Sequence[Prediction | None],
     notes: Mapping[int, str],
     skipped: Collection[int] = (),
     *,
     by: str | None = None,
-) -> list[dict[str, Any]]:
-    """Return one task for each row.
+) -> Iterator[dict[str, Any]]:
+    """Yield one task for each row.
 
     Parameters
     ----------
@@ -44,13 +56,14 @@ def make_tasks(
         Column of the classes, and name of the choice.
     labels : sequence of str or None
         Classes of the annotations.
-    predictions : sequence of (class, probability) or None
+    predictions : sequence of Prediction or None
     notes : mapping from row to str
         Stored as ``meta`` of the annotated task.
     skipped : collection of int
         Rows with a cancelled annotation.
     by : str, optional
-        Who labelled.
+        Who labelled. An address of e-mail names a member of Label Studio, who must exist there;
+        other names are stored in ``meta``.
     """
     cells = frame.drop(columns=target)
     texts = {
@@ -61,25 +74,27 @@ def make_tasks(
     skips = set(skipped)
 
     def result(name: str) -> list[dict[str, Any]]:
-        about = {"from_name": target, "to_name": source, "type": "choices"}
+        about = {"id": "1", "from_name": target, "to_name": source, "type": "choices"}
         return [about | {"value": {"choices": [name]}}]
 
-    tasks = []
     for row, (name, predicted) in enumerate(zip(labels, predictions, strict=True)):
-        data = {column: values[row] for column, values in texts.items()}
+        data = {column: values[row] or "" for column, values in texts.items()}
         task: dict[str, Any] = {"id": row + 1, "data": data | {number: row + 1}}
         task["annotations"], task["predictions"] = [], []
+        meta: dict[str, str] = {}
         if name is not None or row in skips:
-            person = {"completed_by": by} if by else {}
+            member = by is not None and "@" in by
+            person = {"completed_by": {"email": by}} if member else {}
+            meta |= {_SOURCE: by} if by and not member else {}
             made = {"result": [] if name is None else result(name), "was_cancelled": name is None}
             task["annotations"].append(made | person)
         if predicted is not None:
-            shown = {"model_version": "lowrankgcn", "score": predicted[1]}
-            task["predictions"].append(shown | {"result": result(predicted[0])})
+            score = {} if predicted.score is None else {"score": predicted.score}
+            shown = {"model_version": predicted.model} | score
+            task["predictions"].append(shown | {"result": result(predicted.name)})
         if row in notes:
-            task["meta"] = {"note": notes[row]}
-        tasks.append(task)
-    return tasks
+            meta["note"] = notes[row]
+        yield task | ({"meta": meta} if meta else {})
 
 
 def read_tasks(path: Path) -> list[dict[str, Any]] | None:
@@ -94,10 +109,12 @@ def read_tasks(path: Path) -> list[dict[str, Any]] | None:
 
 
 def _is_task(task: Any) -> bool:
-    return (
-        isinstance(task, dict)
-        and isinstance(task.get("data"), dict)
-        and isinstance(task.get("annotations", task.get("predictions")), list)
+    if not (isinstance(task, dict) and isinstance(task.get("data"), dict)):
+        return False
+    parts = [task.get(name, []) for name in ("annotations", "predictions")]
+    known = "annotations" in task or "predictions" in task
+    return known and all(
+        isinstance(part, list) and all(isinstance(one, dict) for one in part) for part in parts
     )
 
 
@@ -121,23 +138,48 @@ def labels_of_tasks(
         for annotation in task.get("annotations", []):
             if row is None or annotation.get("was_cancelled"):
                 continue
-            choices = [
-                name
-                for one in annotation.get("result", [])
-                if isinstance(one, dict) and one.get("type") == "choices"
-                for name in one.get("value", {}).get("choices", [])
-            ]
-            if len(choices) != 1 or not isinstance(choices[0], str) or not choices[0].strip():
+            name = _choice(annotation)
+            if name is None:
                 ignored += 1
                 continue
-            who = annotation.get("completed_by", _NOBODY)
+            meta = task.get("meta")
+            nobody = meta.get(_SOURCE, _NOBODY) if isinstance(meta, dict) else _NOBODY
+            who = annotation.get("completed_by", nobody)
             who = who.get("email", who.get("id", _NOBODY)) if isinstance(who, dict) else who
-            labels.setdefault(str(who), {})[row] = choices[0]
+            labels.setdefault(str(who), {})[row] = name
     if ignored:
         notes.append(f"annotations without exactly one choice are left out: {ignored}")
-    if not labels:
-        raise ValueError("expected annotations with a choice, got none")
+    if not labels and not any(task.get("predictions") for task in tasks):
+        raise ValueError("expected annotations or predictions with a choice, got none")
     return labels, notes
+
+
+def predictions_of_tasks(
+    tasks: Sequence[Mapping[str, Any]], frame: pd.DataFrame, target: str, key: str | None = None
+) -> dict[int, Prediction]:
+    """Return the predictions by row; the last one of a task counts."""
+    predictions = {}
+    for task, row in zip(tasks, _rows_of_tasks(tasks, frame, target, key)[0], strict=True):
+        for shown in task.get("predictions") or []:
+            name = _choice(shown)
+            if row is not None and name is not None:
+                score = shown.get("score")
+                known = isinstance(score, int | float) and 0 <= score <= 1
+                model = str(shown.get("model_version") or _NOBODY)
+                predictions[row] = Prediction(name, float(score) if known else None, model)
+    return predictions
+
+
+def _choice(content: Any) -> str | None:
+    """Return the class of an annotation or a prediction; None without exactly one."""
+    choices = [
+        name
+        for one in content.get("result") or []
+        if isinstance(one, dict) and one.get("type") == "choices"
+        for name in one.get("value", {}).get("choices", [])
+    ]
+    valid = len(choices) == 1 and isinstance(choices[0], str) and bool(choices[0].strip())
+    return choices[0] if valid else None
 
 
 def _rows_of_tasks(

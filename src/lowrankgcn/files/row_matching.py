@@ -29,12 +29,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lowrankgcn._format import listed
+
 _ADVICE = "if this is another table, move the file away"
 _WAYS_OUT = (
     "--key COLUMN names a column that identifies the rows, --by-position keeps row numbers, or "
     "move the file away"
 )
 _NAME, _CELL = 4, 8  # characters of the hash of a column's name, and of a cell
+_LISTED = 3  # columns in an error
 _MOST_COLUMNS = 24  # in the hashes of a row
 _CHANCE = 1e-3  # probability of labels that seem to be in place by chance
 
@@ -221,7 +224,7 @@ class RowMatcher:
         for some in rows.values():
             if len(some) > 1 and len(set(self.hashes(some))) > 1:
                 several = " and ".join(str(row + 1) for row in some[:2])
-                columns = ", ".join(map(repr, shared[:3])) + (", …" if len(shared) > 3 else "")
+                columns = listed(map(repr, shared), _LISTED)
                 problem = f"rows {several} have the same cells in {columns}"
                 raise ValueError(
                     f"its labels do not belong to one row each: {problem}; {_WAYS_OUT}"

@@ -29,6 +29,7 @@ import pyarrow.parquet as pq
 
 from lowrankgcn._atomic import is_stream, replacing
 from lowrankgcn._parallel import chunks
+from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.files.delimited import (
     COMPRESSIONS,
@@ -134,7 +135,10 @@ def write_file(
     'doors,price\n2,low\n4,\n'
     """
     with open_table(path, like, safe=safe) as table:
-        table.write(table.prepare(frame))
+        block = _ROWS if table.delimited else max(1, len(frame))
+        for start in range(0, max(1, len(frame)), block):
+            report_progress("writing", start, len(frame))
+            table.write(table.prepare(frame.iloc[start : start + block]))
 
 
 @contextmanager
@@ -196,11 +200,16 @@ class TableSink(ExitStack):
         self._style: Any = {"sep": delimiter, "decimal": decimal, "index": False}
         self._style |= {"lineterminator": "\n", "encoding": "utf-8"}
 
+    @property
+    def delimited(self) -> bool:
+        """Whether the format is CSV or TSV."""
+        return self._format in ("csv", "tsv")
+
     def prepare(self, frame: pd.DataFrame) -> Any:
         """Convert rows for :meth:`write`."""
         if self._format in ("csv", "tsv", "excel"):
             frame = frame.assign(**{str(name): _as_json(frame[name]) for name in _vectors(frame)})
-        if self._format in ("csv", "tsv"):
+        if self.delimited:
             frame = _without_formulas(frame) if self._safe else frame
             header = b"" if self._writer else _header(frame, self._style)
             return header, _delimited(frame, self._style)
@@ -212,7 +221,7 @@ class TableSink(ExitStack):
 
     def write(self, block: Any) -> None:
         """Write what :meth:`prepare` returned."""
-        if self._format in ("csv", "tsv"):
+        if self.delimited:
             header, lines = block
             self._sink.write(lines if self._writer else header + lines)
             self._writer = True

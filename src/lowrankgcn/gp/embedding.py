@@ -28,7 +28,8 @@ from lowrankgcn._codec import saved
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
 from lowrankgcn.gp.neighbour_means import NeighbourMeans
 from lowrankgcn.graphs import Graph
-from lowrankgcn.graphs.cross_affinity import NeighbourCross, TableCross, node_scale
+from lowrankgcn.graphs.cross_affinity import node_scale
+from lowrankgcn.graphs.sparse_cross import NeighbourCross, TableCross
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import Eigenpairs, eigenpairs
 from lowrankgcn.spectral.extension import Extension, cross_affinity

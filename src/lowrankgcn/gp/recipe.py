@@ -289,8 +289,8 @@ class FewLabels:
 
     Examples
     --------
-    >>> FewLabels.of(np.array([1, 1, 1])).constant
-    1.0
+    >>> FewLabels.of(np.full(10, 2)).constant > FewLabels.of(np.array([5, 1])).constant
+    True
     >>> FewLabels.of(np.array([10, 20])).constant
     10.0
     """

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaln, expit, gammaln, logsumexp
 
 from lowrankgcn.operators import FloatArray
 
@@ -23,24 +24,55 @@ _SHRINKAGE = 0.3  # weight of the label shares
 _CLEAR = 0.1  # Kullback-Leibler divergence from which differences are applied by half
 _SAMPLED = 10.0  # weight of the shares of labels that were drawn at random, over m²
 _MANY = 10  # labels per class from which the scores know these shares
-_EVEN = 0.5  # share of the other classes with as many labels as the largest, if drawn by class
+_RARELY, _PARTLY = 5.0, 0.3  # how seldom a class has few rows, and how often one more label
 _SHORT = 0.5  # closeness to the largest class below which a class was hard to find
 
 
 def evenness(counts: NDArray[np.intp]) -> float:
-    """Return how far the labels seem to be drawn class by class, from 0 to 1.
+    r"""Return the probability that the labels were drawn class by class, from 0 to 1.
 
-    Zero means a sample of the rows. Each class but the largest is as even as its count is close to
-    the largest one a, relative to 1 + √a. Half of them suffice, because a class may have few rows.
-    One label more or less changes the result little.
+    Notes
+    -----
+    Both explanations of the counts :math:`n_1, \dots, n_C` of m labels are equally likely before.
+    A *sample* of the rows is multinomial, with equal class shares or uniformly distributed ones:
 
-    >>> draws = (5, 5, 2), (2, 1, 1), (3, 1), (7, 2, 1)
-    >>> [round(evenness(np.array(counts)), 2) for counts in draws]
-    [1.0, 1.0, 0.55, 0.0]
+    .. math:: \tfrac12 \frac{m!}{C^m \prod_c n_c!} + \tfrac12 \binom{m + C - 1}{C - 1}^{-1}.
+
+    A *design* is a number a for every class, of which k classes have too few rows. This happens to
+    a class with a probability distributed as Beta(1, 5), and each number below a is equally likely.
+    In three of ten cases, r of the other C' = C − k classes have one label more already, for each
+    0 < r < C' alike. So the probability is
+
+    .. math:: 5\,\mathrm{B}(k + 1, C - k + 5)\,a^{-k} \times \begin{cases} 0.7 & r = 0 \\
+        0.3 / \big((C' - 1) \binom{C'}{r}\big) & r > 0, \end{cases}
+
+    summed over a, and times m/a, because the number a varies less than m.
+
+    >>> draws = (5, 5, 5), (5, 5, 2), (2, 1), (4, 3), (7, 2, 1), (2, 3, 1, 2, 4, 1, 1, 3, 3)
+    >>> [round(evenness(np.array(counts)), 1) for counts in draws]
+    [1.0, 0.6, 0.6, 0.6, 0.1, 0.0]
     """
-    close = (_closeness(counts).sum() - 1.0) / (len(counts) - 1)
-    part = min(1.0, float(close) / _EVEN)
-    return part * part * (3.0 - 2.0 * part)
+    m, n_classes, most = int(counts.sum()), len(counts), int(counts.max())
+    equal = gammaln(m + 1) - m * np.log(n_classes) - gammaln(counts + 1).sum()
+    uniform = gammaln(m + 1) + gammaln(n_classes) - gammaln(m + n_classes)
+    sample = np.logaddexp(equal, uniform) - np.log(2.0)
+    highest, second = int((counts == most).sum()), int((counts == most - 1).sum())
+    short = n_classes - highest
+    designs = [np.log(1.0 - _PARTLY) + _exceptions(n_classes, short, most) - np.log(most)]
+    if second:  # some classes have one label more
+        others = highest + second
+        ways = np.log(others - 1.0) - np.log(others + 1.0) - betaln(highest + 1, second + 1)
+        short = n_classes - others
+        designs.append(
+            np.log(_PARTLY) - ways + _exceptions(n_classes, short, most - 1) - np.log(most - 1)
+        )
+    return float(expit(logsumexp(designs) + np.log(m) - sample))
+
+
+def _exceptions(n_classes: int, count: int, a: int) -> float:
+    """Return the log-probability that these classes have these numbers below a."""
+    share = betaln(count + 1, n_classes - count + _RARELY) + np.log(_RARELY)
+    return float(share - count * np.log(a))
 
 
 def _closeness(counts: NDArray[np.intp]) -> FloatArray:
@@ -59,7 +91,7 @@ def label_factors(counts: NDArray[np.intp]) -> FloatArray:
     one.
 
     >>> label_factors(np.array([7, 1])).round(2).tolist(), label_factors(np.array([2, 2])).tolist()
-    ([1.08, 0.87], [1.0, 1.0])
+    ([1.06, 0.89], [1.0, 1.0])
     """
     m, n_classes = int(counts.sum()), len(counts)
     if m >= _MANY * n_classes:
@@ -89,8 +121,6 @@ def share_factors(distributions: FloatArray, classes: NDArray[np.intp]) -> Float
     """
     counts = np.bincount(classes, minlength=distributions.shape[1])
     even, of_labels = evenness(counts), label_factors(counts)
-    if not even:
-        return of_labels
     known, short = counts / len(classes), _closeness(counts) < _SHORT
     shares = known.copy()
     for _ in range(_STEPS):

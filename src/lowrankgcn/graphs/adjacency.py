@@ -32,12 +32,7 @@ from lowrankgcn._validation import (
     random_generator,
 )
 from lowrankgcn.exceptions import DirectedGraphWarning, warn_caller
-from lowrankgcn.graphs.cross_affinity import (
-    CrossAffinity,
-    NeighbourCross,
-    WeightCross,
-    diagonal_factor,
-)
+from lowrankgcn.graphs.cross_affinity import CrossAffinity, diagonal_factor
 from lowrankgcn.graphs.graph import Graph, RowKind
 from lowrankgcn.graphs.matrices import (
     check_weights,
@@ -47,6 +42,7 @@ from lowrankgcn.graphs.matrices import (
     weight_array,
 )
 from lowrankgcn.graphs.neighbours import LARGEST_SEED, WEIGHTS, NearestNeighbours, NeighbourWeights
+from lowrankgcn.graphs.sparse_cross import NeighbourCross, WeightCross
 from lowrankgcn.operators import FloatArray, MatrixOperator
 from lowrankgcn.operators.affinity import Affinity
 

@@ -26,9 +26,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import choice, integer_array, invalid, node_count, pair_index
-from lowrankgcn.graphs.cross_affinity import CrossAffinity, IncidenceCross, TableCross, node_scale
+from lowrankgcn.graphs.cross_affinity import CrossAffinity, node_scale
 from lowrankgcn.graphs.graph import Graph, RowKind
 from lowrankgcn.graphs.matrices import binary_matrix, matrix_components, read_only, weight_array
+from lowrankgcn.graphs.sparse_cross import IncidenceCross, TableCross
 from lowrankgcn.operators import DiagonalPlusLowRank, Factor, FloatArray, MatrixFactor, ScaledFactor
 from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.codes import CodeFactor

@@ -5,9 +5,9 @@ that any training loop can use. Kernels are buffers that move with ``.to(device)
 of the ``state_dict``. :func:`train` has a loop of its own: explicit gradients, all restarts in one
 batch.
 
-Modules in the order of the data flow: ``propagation`` (kernels) → ``inputs`` (sparse features) →
-``modules`` (layers and networks) → ``problem`` (exact savings) → ``gradients`` (explicit gradients)
-→ ``training``.
+Modules in the order of the data flow: ``propagation`` and ``conversion`` (kernels) → ``inputs``
+(sparse features) → ``convolution`` (a layer) → ``modules`` (networks) → ``problem`` (exact savings)
+→ ``gradients`` (explicit gradients) → ``training`` → ``record`` (trained weights).
 
 >>> import lowrankgcn as lg
 >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
@@ -39,18 +39,17 @@ try:
 except ModuleNotFoundError:
     raise ModuleNotFoundError(TORCH_MISSING, name="torch") from None
 
+from lowrankgcn.nn.conversion import as_propagation, as_propagations
+from lowrankgcn.nn.convolution import SpectralConv
 from lowrankgcn.nn.gradients import ExplicitGradients
 from lowrankgcn.nn.inputs import SparseInput
-from lowrankgcn.nn.modules import ACTIVATIONS, GCN, Network, ReducedOrderGCN, SpectralConv
+from lowrankgcn.nn.modules import ACTIVATIONS, GCN, Network, ReducedOrderGCN
 from lowrankgcn.nn.problem import ProjectedFeatures, TrainingProblem
-from lowrankgcn.nn.propagation import (
-    Propagation,
-    SpectralPropagation,
-    as_propagation,
-    as_propagations,
-)
+from lowrankgcn.nn.propagation import Propagation, SpectralPropagation
 from lowrankgcn.nn.pyg import PygTask, from_pyg, to_pyg
-from lowrankgcn.nn.training import TrainingRecord, limit_threads, train
+from lowrankgcn.nn.record import TrainingRecord
+from lowrankgcn.nn.threads import limit_threads
+from lowrankgcn.nn.training import train
 
 __all__ = [
     "ACTIVATIONS",

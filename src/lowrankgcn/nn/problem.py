@@ -21,8 +21,9 @@ import torch
 from torch import Tensor
 
 from lowrankgcn._validation import expect_shape, finite_array, integer_array, invalid
+from lowrankgcn.nn.convolution import as_index
 from lowrankgcn.nn.inputs import SparseInput
-from lowrankgcn.nn.modules import Network, ReducedOrderGCN, as_index, common_eigenvectors
+from lowrankgcn.nn.modules import Network, ReducedOrderGCN, common_eigenvectors
 from lowrankgcn.nn.propagation import DenseMatrix, NumpyMatrix, Propagation
 
 # Entries of kernel rows that may be stored: 1 GB in single precision.

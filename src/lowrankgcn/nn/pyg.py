@@ -29,7 +29,7 @@ from torch import Tensor
 from lowrankgcn._validation import expect_shape, finite_array, invalid
 from lowrankgcn.graphs import AdjacencyGraph, Hypergraph
 from lowrankgcn.graphs.foreign import NODE_ARRAYS, array_of, graph_of_data
-from lowrankgcn.nn.propagation import stored_form
+from lowrankgcn.nn.conversion import stored_form
 
 _MASKS = NODE_ARRAYS[2:]
 

@@ -36,7 +36,7 @@ from lowrankgcn.gp.compiled import CompiledScores
 from lowrankgcn.gp.likelihood import softmax, targets
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.recipe import SUPERVISED, FewLabels, Prior, size_terms
-from lowrankgcn.gp.suggestion import TRUSTED_LABELS, first_of_views, unfitted_process
+from lowrankgcn.gp.suggestion import first_of_views, unfitted_process
 from lowrankgcn.graphs import Graph
 from lowrankgcn.studio.answer import Answer
 from lowrankgcn.tables import Table
@@ -44,6 +44,7 @@ from lowrankgcn.tables import Table
 # Conventions: what the page has space for, and what can be updated while a user waits.
 _SUGGESTED = 10
 _MOST_LABELS = 1000  # of an immediate update
+_TRUSTED = 5  # labels from which an update starts even if a class is new
 _NEIGHBOURS = 5
 _FEWEST_AUDITED = 8  # random rows of an estimate of the accuracy
 _FEWEST_OF_A_CLASS = 2  # the only label of a class is always wrong when it is left out
@@ -60,12 +61,18 @@ class Engine:
     features : table of any kind, or Graph
     parameters : dict
         Of :class:`SpectralGPClassifier`.
+
+    Attributes
+    ----------
+    features : Table or Graph
+    prepared : PreparedRows
     """
 
     def __init__(self, features: Any, parameters: dict[str, Any]) -> None:
         self._classifier = SpectralGPClassifier(**parameters)
         settings = checked(GPParameters, self._classifier.get_params(deep=False))
         features = features if isinstance(features, Graph) else Table.read(features)
+        self.features = features
         rows = read_rows(self._classifier, features, settings.graph, numbers="table")
         self._n = rows.n_rows
         seed = draw_seed(self._classifier.random_state)
@@ -150,8 +157,9 @@ class Engine:
             return Answer(labels, suggestions=base.suggestions, classifier=base.classifier)
         classes = (*base.classes, *(name for name in new if name not in base.classes))
         before, now = replace(base, classes=classes), replace(base, classes=classes, labels=labels)
-        if base.distributions is None or (base.labels != None).sum() < TRUSTED_LABELS:  # noqa: E711
-            # What few labels give changes with every label: start again from the prior.
+        few = (base.labels != None).sum() < _TRUSTED and len(classes) > len(base.classes)  # noqa: E711
+        if base.distributions is None or few:
+            # A further class changes what very few labels gave: start again from the prior.
             before = replace(before, labels=np.full(self._n, None), distributions=None)
         (old_rows, old_codes), (rows, codes) = before.coded(), now.coded()
         index = np.union1d(old_rows, rows)

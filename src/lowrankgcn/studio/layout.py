@@ -41,7 +41,9 @@ _MARGIN = 1.1
 
 def map_positions(features: Table, prepared: PreparedRows) -> NDArray[np.float32]:
     """Return positions in [-1, 1], shape (n, 2), or (n, 3) for points in three dimensions."""
-    if "given" not in prepared.views.graphs and has_own_positions(features):
+    if "given" not in prepared.views.graphs and has_own_positions(
+        [cells.kind for _, cells in features.items()]
+    ):
         fitted = prepared.views.maps.features
         return _framed(features.as_matrix(), fitted is not None and fitted.common_unit is not None)
     positions = _framed(neighbour_layout(prepared.views, random_state=prepared.seed), True)

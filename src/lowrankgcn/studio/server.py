@@ -129,7 +129,7 @@ def make_app(view: View, token: str, port: int) -> Guard:
 
     interface: list[tuple[str, str, Callable[[Any], Any]]] = [
         ("GET", "table", lambda query: view.description),
-        ("GET", "state", lambda query: session.state.describe()),
+        ("GET", "state", lambda q: session.state.describe() | {"several": session.several}),
         ("GET", "predictions", lambda query: session.state.packed()),
         ("GET", "rows", rows),
         ("GET", "row/{row:int}", lambda query: view.row(query["row"])),
@@ -137,6 +137,7 @@ def make_app(view: View, token: str, port: int) -> Guard:
         ("GET", "search", lambda q: view.search(q.get("text", ""), q.get("show", ""))),
         ("GET", "sure", sure),
         ("GET", "history", history),
+        ("GET", "progress", lambda query: view.progress(query.get("what", ""))),
         ("POST", "label", label),
         ("POST", "skip", changing(session.skip, "rows", "skipped")),
         ("POST", "note", changing(session.annotate, "row", "text")),
@@ -158,6 +159,7 @@ def make_app(view: View, token: str, port: int) -> Guard:
         return Response(data, media_type=kind)
 
     async def events(request: Request) -> Response:
+        session.meet(request.query_params.get("browser", "")[:50])
         return StreamingResponse(_events(session, request.app), media_type="text/event-stream")
 
     def written(request: Request) -> Response:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.files.journal import Change, Journal, Mark, Step, What
+from lowrankgcn.files.label_studio import Prediction
 from lowrankgcn.studio.state import State
 
 if TYPE_CHECKING:
@@ -41,9 +42,12 @@ class Session:
         Whether predictions of rows without a label are hidden.
     disputed : mapping from row to a mapping from person to class
         Labels of several people that differ.
+    imported : mapping from row to Prediction
+        Predictions of another program.
 
     Attributes
     ----------
+    annotator : str or None
     state : State
         Replaced as a whole after every change.
     """
@@ -58,16 +62,19 @@ class Session:
         annotator: str | None = None,
         blind: bool = False,
         disputed: Mapping[int, Mapping[str, str]] | None = None,
+        imported: Mapping[int, Prediction] | None = None,
     ) -> None:
-        self.journal, self._annotator = journal, annotator
+        self.journal, self.annotator = journal, annotator
         self._changed = threading.Condition()
         self._undo: list[Step] = []  # the way back of each step
         self._redo: list[Step] = []
         self._history: list[Step] = []
         self._all_disputed = dict(disputed or {})
+        self._browsers: set[str] = set()
         known = sorted({name for name in labels if name is not None})
-        state = State.first(labels, dict.fromkeys([*classes, *known]))
-        state = replace(state, blind=blind, disputed=self._all_disputed)
+        others = sorted({prediction.name for prediction in (imported or {}).values()})
+        state = State.first(labels, dict.fromkeys([*classes, *known, *others]))
+        state = replace(state, blind=blind, disputed=self._all_disputed, imported=imported or {})
         for step in journal.read():
             self._remember(step, _back(state, step))
             state = self._after(state, step)
@@ -183,6 +190,16 @@ class Session:
     def redo(self, by: str | None = None) -> int:
         """Repeat the change that was taken back last; return the new version."""
         return self._step("redo", self._redo, by)
+
+    def meet(self, browser: str) -> None:
+        """Remember that a browser shows the page."""
+        self._browsers.add(browser)
+
+    @property
+    def several(self) -> bool:
+        """Whether several people may share this studio, so that each is asked for a name."""
+        named = any(step.by not in (None, self.annotator) for step in self._history)
+        return self.annotator is None and (len(self._browsers) > 1 or named)
 
     def remember_file(self, name: str, digest: str) -> None:
         """Remember that a file was written, so that this studio or a later one may replace it."""
@@ -313,7 +330,7 @@ class Session:
         return name
 
     def _person(self, by: str | None) -> str | None:
-        return self._annotator if by is None else _checked_name(by, "by")
+        return self.annotator if by is None else _checked_name(by, "by")
 
 
 def _back(state: State, step: Step) -> Step:

@@ -16,7 +16,7 @@ its row, and a constant is still a number.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lowrankgcn.studio.pictures import holds_pictures
-from lowrankgcn.tables import Table
 
 _PICTURE = "picture"  # text of a cell with bytes
 _SAMPLE = 400  # rows from which it is decided how a column is shown
@@ -114,7 +113,6 @@ def _title_rank(name: str, kind: str, texts: list[str]) -> int:
     return 3 if several and kind in ("identifier", "text") else 0
 
 
-def has_own_positions(features: Table) -> bool:
-    """Return whether rows are points in two or three dimensions."""
-    numbers = all(cells.kind == "number" for _, cells in features.items())
-    return len(features.names) in (2, 3) and numbers
+def has_own_positions(kinds: Collection[str]) -> bool:
+    """Return whether rows with columns of some kinds are points in two or three dimensions."""
+    return len(kinds) in (2, 3) and set(kinds) == {"number"}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.files.journal import Change, Mark
+from lowrankgcn.files.label_studio import Prediction
 from lowrankgcn.studio.answer import Answer
 from lowrankgcn.studio.stopping import Point, added, expected_gain
 
@@ -64,6 +65,8 @@ class State:
         Whether predictions of rows without a label are hidden.
     curve : tuple of Point
         The accuracy on random rows, as the labels grew.
+    imported : mapping from row to Prediction
+        Predictions of another program, shown as long as there are no others.
     """
 
     labels: NDArray[np.int32]
@@ -85,6 +88,7 @@ class State:
     disputed: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     blind: bool = False
     curve: tuple[Point, ...] = ()
+    imported: Mapping[int, Prediction] = field(default_factory=dict)
 
     @classmethod
     def first(cls, names: Sequence[str | None], classes: Iterable[str]) -> State:
@@ -186,12 +190,22 @@ class State:
     def answered(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """The most probable class of every row and its probability; −1 and zero for none."""
         shares = self.answer.distributions
-        if shares is None:
-            return np.full(len(self.labels), -1, np.int32), np.zeros(len(self.labels))
         known = {name: code for code, name in enumerate(self.classes)}
+        if shares is None:
+            codes, sure = np.full(len(self.labels), -1, np.int32), np.zeros(len(self.labels))
+            for row, (name, score, _) in self.imported.items():
+                codes[row], sure[row] = known.get(name, -1), score or 0.0
+            return codes, sure
         places = np.array([known.get(name, -1) for name in self.answer.classes], np.int32)
         codes = np.where(np.ptp(shares, axis=1) > 0, places[shares.argmax(axis=1)], -1)
         return codes.astype(np.int32), np.where(codes >= 0, shares.max(axis=1), 0.0)
+
+    def prediction(self, row: int) -> Prediction | None:
+        """Return the prediction of a row; that of another program if there are no others."""
+        if self.answer.distributions is None:
+            return self.imported.get(row)
+        code, share = (values[row] for values in self.answered)
+        return None if code < 0 else Prediction(self.classes[code], float(share), "lowrankgcn")
 
     @cached_property
     def accepted(self) -> NDArray[np.int32]:
@@ -268,6 +282,10 @@ class State:
                 rows = self.marks[shown]
             case "disputed":
                 rows = self.disputed
+            case "differs":
+                codes, _ = self.answered
+                rows = [] if self.blind else self.imported
+                rows = [k for k in rows if self.imported[k].name != self.name(codes[k])]
             case _:
                 raise invalid("show", "a filter or a class", repr(shown[:50]))
         chosen = np.zeros(n, bool)
@@ -276,7 +294,7 @@ class State:
 
     def filters(self) -> dict[str, int]:
         """Return the filters and how many rows they show."""
-        names = "open labelled uncertain suspect skipped accepted note disputed"
+        names = "open labelled uncertain suspect skipped accepted note disputed differs"
         return {name: int(self.matching(name).sum()) for name in names.split()}
 
     @cached_property

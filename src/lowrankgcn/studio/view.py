@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import file_digest
 from itertools import chain, count
 from pathlib import Path
@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lowrankgcn._progress import listening, report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.explanation import Contribution, Nearest
 from lowrankgcn.files.row_matching import RowMatcher
@@ -58,7 +59,8 @@ class View:
     path : Path
         File of the table.
     data : labelled table
-        Its ``table.frame`` as it was read, its ``columns`` and the ``features`` in use.
+        Its ``table.frame`` as it was read, its ``columns`` and the ``features`` in use; those of
+        free text may be missing.
     session : Session
     engine : Engine
         Perhaps not prepared yet; rows and their cells do not need it.
@@ -85,9 +87,10 @@ class View:
         self._names, self._n = list(self._frame.columns), len(frame)
         self._graph = data.graph
         self._written: dict[str, Path] = {}
-        points = data.graph is None and has_own_positions(features)
-        axes = list(features.names) if points else ["direction 1", "direction 2"]
-        self.map = Later(lambda: _positions(features, engine)).future
+        self._progress: dict[str, dict[str, Any]] = {}
+        points = data.graph is None and has_own_positions(columns.used.values())
+        axes = list(columns.used) if points else ["direction 1", "direction 2"]
+        self.map = Later(lambda: _positions(engine)).future
         some = np.linspace(0, self._n - 1, min(self._n, _SAMPLE)).astype(int).tolist()
         shown = show_columns(self._frame, columns.used, columns.left_out)
         pixels = find_pixels(self._frame, columns.used, columns.left_out, image)
@@ -99,6 +102,7 @@ class View:
             "sample": "".join(RowMatcher(frame, columns.target).hashes(some)),
             "rows": self._n,
             "target": columns.target,
+            "annotator": session.annotator,
             "columns": shown.columns,
             "title": shown.title,
             "pixels": None if pixels is None else pixels._asdict(),
@@ -128,6 +132,7 @@ class View:
             "skipped": row in state.marks["skipped"],
             "accepted": state.marks["accepted"].get(row),
             "given": dict(state.disputed.get(row, {})),
+            "imported": None if state.hides(row) else state.imported.get(row),
             "links": [] if self._graph is None else linked_rows(self._graph, row)[:_LINKS],
         }
 
@@ -244,8 +249,21 @@ class View:
             raise ValueError(f"what: expected {', '.join(ENDINGS)}, got {what!r}")
         stem, ending = split_ending(self._path)
         path = self._unused(self._path.with_name(stem + ENDINGS[what].format(format=ending)))
+        with listening(partial(self._heard, what)):
+            return self._write_to(path, what)
+
+    def _heard(self, what: str, step: str, done: int, total: int) -> None:
+        self._progress[what] = {"step": step, "done": done, "total": total}
+
+    def progress(self, what: str) -> dict[str, Any]:
+        """Return the step of a file that is being written, and how much of it is done."""
+        return self._progress.get(what, {"step": "", "done": 0, "total": 0})
+
+    def _write_to(self, path: Path, what: str) -> Path:
+        self._progress.pop(what, None)
         state, classifier = self.session.state, None
         if what != "labels":
+            report_progress("predictions of the labels")
             state = self.session.settled()
             classifier = self._engine.fitted(state.answer)
             if what == "label-studio":
@@ -317,9 +335,9 @@ class View:
         return matches
 
 
-def _positions(features: Any, engine: Later) -> bytes:
+def _positions(engine: Later) -> bytes:
     """Return the positions on the map as bytes."""
-    prepared = engine.prepared
+    features, prepared = engine.features, engine.prepared
     from lowrankgcn.studio.layout import map_positions  # with the libraries of the engine
 
     return map_positions(features, prepared).astype("<f4").tobytes()

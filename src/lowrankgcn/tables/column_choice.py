@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final
 
 import numpy as np
@@ -37,9 +37,10 @@ from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.tables.cells import Cells, Name
 from lowrankgcn.tables.column_names import check_names, listed, unknown_name
 from lowrankgcn.tables.dates import DateOrder
+from lowrankgcn.tables.label_texts import check_classes, read_texts
 from lowrankgcn.tables.table import Table
-from lowrankgcn.tables.text_vectors import TextVectors, is_free_text
-from lowrankgcn.tables.texts import TextColumn, plain_numbers, spelled
+from lowrankgcn.tables.text_vectors import UNFITTED, TextVectors, is_free_text, share_grams
+from lowrankgcn.tables.texts import TextColumn, plain_numbers
 
 Kind = Literal["number", "date", "category", "text", "vector"]
 Reason = Literal["identifier", "constant", "empty", "dropped"]
@@ -49,10 +50,7 @@ _KINDS: dict[str, Kind] = {"categorical": "category", "numeric": "number", "text
 _IDENTIFIER_SHARE = 0.9  # a text column with a larger share of distinct values is an identifier
 #: Words in the names of integer columns that identify the rows if their values differ.
 _IDENTIFIER_WORDS = frozenset("id key uuid row index nr no".split())
-# More classes than this, and than half of the labelled rows, are measurements or identifiers.
-_MAX_FLOAT_CLASSES = 20  # numbers with a fraction
-_MAX_CLASSES = 1000  # other values; more would exhaust memory
-_MIXED_SHARE = 0.8  # a category column with a larger share of numbers or dates is reported
+MIXED_SHARE = 0.8  # a category column with a larger share of numbers or dates is reported
 _SHOWN = 5  # names in a note
 _REASONS = {  # of one column, and of several
     "identifier": (
@@ -114,6 +112,28 @@ class Columns:
     def __post_init__(self) -> None:
         if {name for name, kind in self.used.items() if kind == "text"} != set(self.texts):
             raise invalid("texts", "vectors of every text column", list(self.texts))
+
+    def without_texts(self) -> Columns:
+        """Return these columns without those of free text."""
+        used: dict[Any, Kind] = {n: kind for n, kind in self.used.items() if kind != "text"}
+        return replace(self, used=used, texts={})
+
+    def with_texts(self, frame: Any) -> Columns:
+        """Return these columns with the vectors of free text that were not fitted yet."""
+        table = Table.read(frame)
+        texts = dict(self.texts)
+        for name in (name for name, vectors in self.texts.items() if vectors is UNFITTED):
+            if vectors := TextVectors.fit(table[name].as_categories()):
+                texts[name] = vectors
+        return replace(self, texts=texts)
+
+    def check_used(self) -> None:
+        """Raise ValueError if no column is used."""
+        if not self.used:
+            left_out = self.left_out.items()
+            why = ", ".join(f"{name!r} is left out ({reason})" for name, reason in left_out)
+            got = f"none: {why}" if why else "none"
+            raise ValueError(f"expected a feature column besides {self.target!r}, got {got}")
 
     def left_out_notes(self, reasons: Iterable[str] = tuple(_REASONS)) -> list[str]:
         """Return why columns are left out that the user did not drop."""
@@ -218,6 +238,7 @@ def choose_columns(
     decimal: str = ".",
     allow_no_features: bool = False,
     n_rows: int | None = None,
+    fit_texts: bool = True,
 ) -> Columns:
     """Choose the columns of a table that are used as features.
 
@@ -238,6 +259,9 @@ def choose_columns(
         Whether all columns may be left out.
     n_rows : int, optional
         Number of rows of the whole table, if `frame` is a sample of it.
+    fit_texts : bool
+        Whether to find the vectors of free text, which takes longest; otherwise
+        :meth:`Columns.with_texts` does it later.
 
     Returns
     -------
@@ -318,7 +342,10 @@ def choose_columns(
             elif kind == "text" or (
                 kind is None and column.kind == "category" and is_free_text(column.cells)
             ):
-                if vectors := TextVectors.fit(column.cells.as_categories()):
+                categories = column.cells.as_categories()
+                later = not fit_texts and share_grams(categories)
+                vectors = UNFITTED if later else TextVectors.fit(categories)
+                if vectors is not None:
                     kind, texts[name] = "text", vectors
                 elif kind == "text":
                     raise ValueError("expected words that are alike in several rows, got none")
@@ -338,49 +365,11 @@ def choose_columns(
                     guess = f"dates are read with the {order}; {advice}"
                     guesses.append(guess if column.dates.ambiguous else None)
         notes += [f"column {name!r}: {guess}" for guess in guesses if guess]
-    if not used and not allow_no_features:
-        why = ", ".join(f"{name!r} is left out ({reason})" for name, reason in left_out.items())
-        got = f"none: {why}" if why else "none"
-        raise ValueError(f"expected a feature column besides {target!r}, got {got}")
     guessed = tuple(unreadable), tuple(decimal_commas), tuple(notes)
-    return Columns(target or "", used, left_out, texts, dates, *guessed)
-
-
-def read_texts(frame: pd.DataFrame, column: str) -> Any:
-    """Return a column as a Series of texts, None where cells are empty or blank.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from lowrankgcn.files import read_texts
-    >>> read_texts(pd.DataFrame({"class": ["a", " ", "b"]}), "class").tolist()
-    ['a', None, 'b']
-    """
-    cells = Cells.read(frame[column], column).as_categories()
-    texts = [text if text.strip() else None for text in spelled(cells)]
-    values = np.array([*texts, None], dtype=object)[cells.codes]
-    return pd.Series(values, index=frame.index, name=column, dtype=object)
-
-
-def check_classes(labels: pd.Series) -> None:
-    """Raise ValueError unless texts, None in unlabelled rows, are two or more classes."""
-    counts = labels.value_counts()
-    with prefix_errors(f"column {labels.name!r}"):
-        if len(counts) < 2:
-            got = f"{counts.index[0]!r} only" if len(counts) else "empty cells only"
-            advice = "label more rows; lowrankgcn suggest chooses some"
-            raise ValueError(f"expected labels of at least two classes, got {got}; {advice}")
-        column = TextColumn(Cells.read(labels, labels.name))
-        fractions = column.kind == "number" and not column.whole
-        check_class_count(len(counts), int(counts.sum()), fractions=fractions)
-
-
-def check_class_count(n_classes: int, n_labelled: int, *, fractions: bool = False) -> None:
-    """Raise ValueError if so many labels are measurements or identifiers instead of classes."""
-    what, most = ("numbers", _MAX_FLOAT_CLASSES) if fractions else ("values", _MAX_CLASSES)
-    if n_classes > max(most, n_labelled / 2):
-        got = f"{n_classes} different {what} in {n_labelled} rows"
-        raise ValueError(f"expected classes, got {got}")
+    columns = Columns(target or "", used, left_out, texts, dates, *guessed)
+    if not allow_no_features:
+        columns.check_used()
+    return columns
 
 
 def _reason(column: TextColumn, name: Name, n_rows: int) -> Reason | None:
@@ -422,6 +411,6 @@ def _mixed_note(column: TextColumn, name: Name, reason: Reason | None) -> str | 
     texts = column.kind == "category" and not column.cells.ordered
     for kind, advice in advices.items() if texts else ():
         parsed, present, other, share = column.parsed(kind)
-        if other is not None and parsed >= _MIXED_SHARE * present and share > 0.5:
+        if other is not None and parsed >= MIXED_SHARE * present and share > 0.5:
             return f"{parsed} of {present} cells are {kind}s, {other!r} is not; {use} ({advice})"
     return None

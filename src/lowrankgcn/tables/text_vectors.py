@@ -42,6 +42,7 @@ _RANK, _LEAST_RANK, _MOST_CELLS = 64, 30, 2 * 10**7  # less for many rows
 _LEAST_ROWS = 2  # with an n-gram
 _MOST_GRAMS = 10_000  # the most frequent ones
 _SAMPLE = 20_000  # texts that are fitted
+_FEW = 100  # texts that show whether there is something to fit
 _CHUNK = 50_000  # texts whose frequencies are held at a time
 _MORE_DIRECTIONS, _STEPS = 16, 6  # of the subspace iteration
 
@@ -112,6 +113,19 @@ class TextVectors:
             basis, weights = self.basis[columns[kept]], self.weights[columns[kept]]
             vectors[start:stop] = _unit_rows(counts[:, kept] @ sp.diags_array(weights)) @ basis
         return Cells(cells.missing, vectors[cells.codes])
+
+
+#: Stands for a column of free text whose vectors are not found yet.
+UNFITTED = TextVectors((), np.zeros(0, np.float32), np.zeros((0, 0), np.float32))
+
+
+def share_grams(cells: Cells) -> bool:
+    """Return whether an n-gram occurs in two of the first texts, so that vectors can be fitted."""
+    step = -(-len(cells.values) // _SAMPLE)
+    known = np.bincount(cells.codes[~cells.missing], minlength=len(cells.values))[::step] > 0
+    some = np.flatnonzero(known)[:_FEW]
+    counts, _ = _frequencies([str(cells.values[step * k]) for k in some])
+    return bool(((counts > 0).sum(axis=0) >= _LEAST_ROWS).any())
 
 
 def _texts(cells: Cells) -> list[str]:

@@ -34,7 +34,9 @@ MISSING_TEXTS = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "
 _CODE = r"^[^0-9.,]*0[0-9]"  # leading zeros: codes, not numbers
 _BLANK = "[ \u00a0\u2009\u202f]"  # also no-break, thin and narrow ones
 _BOTH = "[.].*,"  # a decimal comma after points between thousands
+_SENTENCE, _FEW = "^[^0-9]{30,}$", 100  # long texts without a digit, among the first texts
 _ONE_COMMA = r"^[^0-9.,]*[0-9]{1,3},[0-9]{3}[^0-9.,]*$"
+_NUMPY = r"np[.][a-z]+[0-9]+\(([^()]*)\)"
 _BEFORE = rf"^(?:[+-]?{_BLANK}*\p{{Sc}}?|\p{{Sc}}{_BLANK}*[+-]){_BLANK}*"
 _AFTER = rf"(?:[eE][+-]?[0-9]+)?{_BLANK}*[\p{{Sc}}%]?$"
 
@@ -110,6 +112,9 @@ class TextColumn:
         if self.cells.kind != "category":
             return "date" if self.cells.unit == "datetime" else "number"
         if self.cells.ordered or self._texts.null_count == len(self._texts):
+            return "category"
+        # Sentences are neither numbers nor dates, which all texts would have to be.
+        if pc.any(pc.match_substring_regex(self._texts[:_FEW], _SENTENCE)).as_py():
             return "category"
         codes = pc.any(pc.match_substring_regex(self._texts, _CODE)).as_py()
         if self.numbers.style != "mixed" and not codes:
@@ -234,15 +239,18 @@ class TextColumn:
 
     @cached_property
     def _vectors(self) -> Any:
-        """Distinct texts as Arrow lists of numbers, if they are lists such as "[1, 0.5]"."""
-        texts = self._texts
+        """Distinct texts as Arrow lists of numbers, if they are lists such as "[1, 0.5]".
+
+        NumPy prints them as "[np.float64(1.0), np.float64(0.5)]", and arrays as "[1.  0.5]".
+        """
+        texts = pc.replace_substring_regex(self._texts, _NUMPY, r"\1")
         if not len(texts) or texts.null_count == len(texts):
             return None
-        lists = pc.match_substring_regex(texts, r"^\[[0-9eE+., \t-]+\]$")
+        lists = pc.match_substring_regex(texts, r"^\[[0-9eE+.,\s-]+\]$")
         if not lists.drop_null()[0].as_py() or not pc.all(lists).as_py():
             return None
         try:
-            rows = [None if text is None else json.loads(text) for text in texts.to_pylist()]
+            rows = [None if text is None else _numbers_in(text) for text in texts.to_pylist()]
         except ValueError:
             return None
         return pa.array(rows, pa.list_(pa.float64()))
@@ -306,6 +314,16 @@ class TextColumn:
         if self.alone:
             return Dates(each_date(self._texts, self.order))
         return parse_dates(self._texts, self.order, prefer_day=self.decimal == ",")
+
+
+def _numbers_in(text: str) -> list[float]:
+    """Return the numbers of a list, between commas or, in printed arrays, between blanks.
+
+    >>> _numbers_in("[1, 0.5]"), _numbers_in("[1.  0.5]")
+    ([1, 0.5], [1.0, 0.5])
+    """
+    numbers: list[float] = json.loads(text) if "," in text else list(map(float, text[1:-1].split()))
+    return numbers
 
 
 def _signed(texts: Any) -> Any:

@@ -205,6 +205,24 @@ def out_of_bag_kernel(leaves: NDArray[np.int64], bags: NDArray[np.bool_]) -> Arr
 # --- read-outs --------------------------------------------------------------------------------
 
 
+def drawn_by_class(counts: Sequence[int]) -> float:
+    """Return the probability of a number for each class, by Bayes' rule from both likelihoods."""
+    m, n_classes = sum(counts), len(counts)
+    orders = math.factorial(m) / math.prod(math.factorial(n) for n in counts)
+    sample = (orders / n_classes**m + 1 / math.comb(m + n_classes - 1, n_classes - 1)) / 2
+    design = 0.0
+    for a in range(1, max(counts) + 1):
+        few, more = sum(n < a for n in counts), sum(n == a + 1 for n in counts)
+        if max(counts) > a + 1 or few + more == n_classes:
+            continue
+        rare = 5 * math.gamma(few + 1) * math.gamma(n_classes - few + 5)
+        rare /= math.gamma(n_classes + 6) * a**few
+        others = n_classes - few
+        one_more = 0.3 / ((others - 1) * math.comb(others, more)) if more else 0.7
+        design += rare * one_more * m / a
+    return design / (design + sample)
+
+
 def share_factors(distributions: Array, classes: Sequence[int]) -> Array:
     """Return the factors of the class shares.
 
@@ -215,8 +233,7 @@ def share_factors(distributions: Array, classes: Sequence[int]) -> Array:
     counts = [list(classes).count(c) for c in range(n_classes)]
     most = max(counts)
     close = [max(0.0, 1 - (most - count) / (1 + math.sqrt(most))) for count in counts]
-    part = min(1.0, 2 * (sum(close) - 1) / (n_classes - 1))
-    even = 3 * part**2 - 2 * part**3
+    even = drawn_by_class(counts)
     smoothed = [n_classes * (count + 1) / (m + n_classes) for count in counts]
     power = 0.0 if m >= 10 * n_classes else 10 / m**2 * (1 - even)
     of_labels = np.array([p**power for p in smoothed])

@@ -2,6 +2,7 @@
 
 import { prefetch } from "./contents.js";
 import { $, foreign, whole } from "./dom.js";
+import { introduced } from "./history.js";
 import { say } from "./message.js";
 import { store } from "./store.js";
 import { change, label, skip } from "./sync.js";
@@ -36,7 +37,7 @@ function ready() {
 /** Assign a class to the selection, or remove its labels (null), if its content is on the screen. */
 export async function give(name) {
   const rows = store.selection;
-  if (!ready()) return;
+  if (!ready() || !introduced(() => give(name))) return;
   const differ = rows.filter(row => store.labelled[row] && store.className(store.codes[row]) !== name);
   if (rows.length > 1 && (differ.length || (store.via === "shown" && name !== null))) {
     const answer = await ask(rows.length, differ.length, name);
@@ -81,7 +82,7 @@ export function assign(code) {
 export function skipSelection() {
   const rows = store.selection;
   if (!rows.length) return say("Select a row first: click a point, or press N.");
-  if (!ready()) return;
+  if (!ready() || !introduced(skipSelection)) return;
   if (store.labelledSelection()) return say("Remove the label first (Delete): only rows without a label are skipped.");
   const skipped = !rows.every(row => store.skipped[row]);
   skip(rows, skipped);
@@ -91,7 +92,7 @@ export function skipSelection() {
 /** Label the selected rows with their accepted or predicted classes. */
 export async function confirm() {
   const rows = store.selection.filter(row => !store.labelled[row]);
-  if (!rows.length || !ready()) return;
+  if (!rows.length || !ready() || !introduced(confirm)) return;
   if (store.state.blind) return say("Predictions are hidden: press the key of a class.");
   if (rows.length === 1) {
     const name = store.className(store.codes[rows[0]]);

@@ -69,8 +69,14 @@ export function listen(handlers) {
   else follow(heard);
 }
 
+/** Return a number by which the server counts the browsers that show the page. */
+function browser() {
+  if (!localStorage.getItem("browser")) localStorage.setItem("browser", Math.random().toString(36).slice(2));
+  return localStorage.getItem("browser");
+}
+
 function follow(heard) {
-  const source = new EventSource("api/events");
+  const source = new EventSource(`api/events?browser=${browser()}`);
   const again = () => {
     source.close();
     heard("closed");

@@ -16,6 +16,7 @@ const NAMES = {
   accepted: "accepted predictions",
   note: "with a note",
   disputed: "people disagree",
+  differs: "imported prediction differs",
 };
 
 function options() {

@@ -20,8 +20,11 @@ export class Painter {
     this.positions = positions;
   }
 
-  setLooks(looks, rings) {
+  setLooks(looks) {
     this.looks = looks;
+  }
+
+  setRings(rings) {
     this.rings = rings;
   }
 

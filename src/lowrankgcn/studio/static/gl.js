@@ -148,9 +148,13 @@ export class Painter {
     this.fill(this.gl.ARRAY_BUFFER, this.buffers.position, positions);
   }
 
-  /** Four bytes per row (colour, shape, certainty, marks), and the numbers of the rows with a ring. */
-  setLooks(looks, rings) {
+  /** Four bytes per row: colour, shape, certainty, marks. */
+  setLooks(looks) {
     this.fill(this.gl.ARRAY_BUFFER, this.buffers.look, looks);
+  }
+
+  /** Numbers of the rows with a ring. */
+  setRings(rings) {
     this.fill(this.gl.ELEMENT_ARRAY_BUFFER, this.buffers.rings, rings);
     this.ringed = rings.length;
   }

@@ -2,7 +2,7 @@
 
 import { next, open } from "./actions.js";
 import { $, foreign, make, percent, refill, shorten, whenReleased, whole } from "./dom.js";
-import { store } from "./store.js";
+import { person, store } from "./store.js";
 import { step, write } from "./sync.js";
 
 const LISTED = 6; // suggestions with a button of their own; the map shows all
@@ -115,7 +115,6 @@ export function connectHead() {
   store.on("table", () => {
     const { name, target } = store.table;
     $("name").textContent = name;
-    $("target").replaceChildren("label: ", foreign(target, 60));
     document.title = `${name} · ${target} · studio`;
   });
   store.on("state table", () => {
@@ -128,6 +127,9 @@ export function connectHead() {
     speak();
     const { version, labelled } = store.state;
     Object.assign(document.body.dataset, { version, labelled });
+  });
+  store.on("table person", () => {
+    $("target").replaceChildren("label: ", foreign(store.table.target, 60), ...(person() ? [" by ", foreign(person(), 40)] : []));
   });
   store.on("selection", suggestions);
   store.on("connection", connection);

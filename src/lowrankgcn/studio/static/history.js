@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { $, foreign, make, whole } from "./dom.js";
 import { say } from "./message.js";
-import { store } from "./store.js";
+import { person, setPerson, store } from "./store.js";
 import { change } from "./sync.js";
 
 const PAGE = 100; // steps that are listed at a time
@@ -47,7 +47,7 @@ async function list(offset = 0) {
 }
 
 export function history() {
-  $("annotator").value = localStorage.getItem("annotator") ?? "";
+  $("annotator").value = person() ?? "";
   list().catch(error => say(error.message));
   $("history").showModal();
 }
@@ -68,12 +68,23 @@ export async function note() {
   }, { once: true });
 }
 
+/** Return whether it is known who labels. If several people share the studio, ask once, then call `resume`. */
+export function introduced(resume) {
+  if (!store.state.several || person() !== null) return true;
+  const box = $("person-dialog");
+  box.returnValue = "";
+  box.showModal();
+  box.onclose = () => {
+    if (box.returnValue !== "go") return;
+    box.onclose = null; // an earlier "close" may come late
+    setPerson($("person").value);
+    resume();
+  };
+  return false;
+}
+
 export function connectHistory() {
   $("open-history").addEventListener("click", history);
   $("open-note").addEventListener("click", note);
-  $("annotator").addEventListener("change", () => {
-    const name = $("annotator").value.trim();
-    if (name) localStorage.setItem("annotator", name);
-    else localStorage.removeItem("annotator");
-  });
+  $("annotator").addEventListener("change", () => setPerson($("annotator").value));
 }

@@ -58,12 +58,13 @@ function clear() {
 export function connectKeys() {
   document.addEventListener("keydown", event => {
     const typing = event.target.matches("input:not([type=checkbox]), textarea, select");
+    if (document.querySelector("dialog[open]") || event.altKey) return;
     if (typing && event.key === "Escape") {
       event.target.blur();
       return clear();
     }
     if (typing && event.target.id === "search" && event.key === "Enter") return $("grid").focus();
-    if (typing || document.querySelector("dialog[open]") || event.altKey) return;
+    if (typing) return;
     if (event.ctrlKey || event.metaKey) {
       const undoes = { z: event.shiftKey ? "redo" : "undo", y: "redo" }[event.key.toLowerCase()];
       if (undoes) event.preventDefault();

@@ -8,6 +8,7 @@ import { Painter as GLPainter } from "./gl.js";
 import { Grid, inside } from "./grid.js";
 import { colour, colourNumber, palette, scheme, shapeNumber } from "./looks.js";
 import { drawMarks } from "./marks.js";
+import { cellOf, thinned } from "./rings.js";
 import { NONE, store } from "./store.js";
 import { painted } from "./sync.js";
 
@@ -27,7 +28,9 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)");
 /** What the pointer changes: the camera, the row under the pointer, the lasso's corners. */
 export const view = { camera: null, hovered: null, lasso: null };
 
-let painter, grid, order, looks, colours;
+let painter, grid, order, looks, colours, places; // places: x, y, z in the order of drawing
+let ringed = { labelled: [], selected: [] }; // numbers in that order
+let cell = ""; // in which one labelled row has a ring
 let faded = null; // marks of the rows that a search left out
 let ratio = 1;
 let limit = MOST_POINTS;
@@ -41,12 +44,12 @@ function begin() {
   grid = dimensions === 2 ? new Grid(store.positions) : null;
   order = grid ? grid.order : shuffled(rows); // in space the first rows are a fair sample of all
   looks = new Uint8Array(4 * rows);
-  const sorted = new Float32Array(3 * rows);
+  places = new Float32Array(3 * rows);
   for (let i = 0; i < rows; i++) {
-    for (let axis = 0; axis < dimensions; axis++) sorted[3 * i + axis] = store.positions[dimensions * order[i] + axis];
+    for (let axis = 0; axis < dimensions; axis++) places[3 * i + axis] = store.positions[dimensions * order[i] + axis];
   }
   readColours();
-  choosePainter(sorted);
+  choosePainter();
   new ResizeObserver(resize).observe(panel);
   describe();
 }
@@ -62,28 +65,28 @@ function shuffled(rows) {
   return numbers;
 }
 
-function choosePainter(sorted) {
+function choosePainter() {
   try {
     painter = new GLPainter(canvas);
     canvas.addEventListener("webglcontextlost", () => {
-      paintFlat(sorted);
+      paintFlat();
       recolour();
     });
   } catch (error) {
     console.warn(`The map is drawn without WebGL2: ${error.message}`);
-    return paintFlat(sorted);
+    return paintFlat();
   }
-  painter.setPositions(sorted);
+  painter.setPositions(places);
   panel.dataset.painter = "webgl";
 }
 
 /** A canvas keeps its first kind of context, so another one takes its place. */
-function paintFlat(sorted) {
+function paintFlat() {
   const other = canvas.cloneNode();
   canvas.replaceWith(other);
   canvas = other;
   painter = new FlatPainter(canvas);
-  painter.setPositions(sorted);
+  painter.setPositions(places);
   limit = MOST_SLOW;
   panel.dataset.painter = "flat";
 }
@@ -111,14 +114,26 @@ function remark() {
   if (!view.camera || !store.codes) return;
   const marks = store.labelled.slice();
   for (const row of store.selection) marks[row] |= SELECTED;
-  const ringed = [];
+  ringed = { labelled: [], selected: [] };
   for (let i = 0; i < order.length; i++) {
     const row = order[i];
-    if (marks[row] & (LABELLED | SELECTED)) ringed.push(i);
+    if (marks[row] & SELECTED) ringed.selected.push(i);
+    else if (marks[row] & LABELLED) ringed.labelled.push(i);
     looks[4 * i + 3] = faded ? marks[row] | faded[row] : marks[row];
   }
-  painter.setLooks(looks, Uint32Array.from(ringed));
+  painter.setLooks(looks);
+  cell = "";
   draw();
+}
+
+/** Choose anew which labelled rows have a ring, if the zoom or the labels have changed. */
+function ring() {
+  const sides = cellOf(view.camera);
+  if (cell === String(sides)) return;
+  cell = String(sides);
+  const rings = [...thinned(ringed.labelled, places, sides), ...ringed.selected];
+  panel.dataset.rings = rings.length;
+  painter.setRings(Uint32Array.from(rings));
 }
 
 /** Fade all rows but those of a search. */
@@ -166,6 +181,7 @@ function paint(now = performance.now()) {
   const dense = grid !== null && ranges.reduce((sum, [start, end]) => sum + end - start, 0) > most;
   if (dense) ranges = [];
   panel.dataset.drawn = dense ? "density" : "points";
+  ring();
   painter.draw({ camera: view.camera, ranges, density: dense, radius: radius(), ratio, colours });
   drawMarks({ context: overlay.getContext("2d"), view, radius: radius(), ratio, colours, place });
   if (fresh) requestAnimationFrame(painted); // the next frame begins when this one is on the screen

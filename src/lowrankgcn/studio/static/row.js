@@ -101,11 +101,12 @@ function title(row) {
 }
 
 /** Show what is known beside a label: skipped, accepted, who said what, a note. */
-function marks({ row, accepted, note, given = {} }) {
+function marks({ row, accepted, note, imported, given = {} }) {
   const lines = [];
   if (store.skipped[row]) lines.push(["Skipped: not suggested again. ", make("kbd", {}, "0"), " takes it back."]);
   if (accepted && store.accepted[row]) lines.push(["Accepted prediction ", foreign(accepted, 60), ". ", make("kbd", {}, "Enter"), " makes it a label."]);
   for (const [who, name] of Object.entries(given)) lines.push([foreign(who, 40), ": ", foreign(name, 60)]);
+  if (imported) lines.push([foreign(imported[2], 40), " predicts ", foreign(imported[0], 60), imported[1] === null ? "" : ` ${percent(imported[1])}`]);
   if (note) lines.push(["Note: ", foreign(note, 10000)]);
   return lines.length ? make("div", { className: "marks" }, ...lines.map(line => make("p", {}, ...line))) : null;
 }

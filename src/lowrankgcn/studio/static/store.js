@@ -57,3 +57,11 @@ class Store extends EventTarget {
 }
 
 export const store = new Store();
+
+// The name of who labels in this browser: that of the command at first; empty if there shall be none.
+const key = () => `annotator ${store.table.annotator ?? ""}`;
+export const person = () => localStorage.getItem(key()) ?? store.table.annotator;
+export function setPerson(name) {
+  localStorage.setItem(key(), name.trim());
+  store.changed("person");
+}

@@ -1,9 +1,10 @@
 // Keeps the page and the server in step: labels go out, predictions come in, both survive a server that restarts.
 
 import { Refused, Unreachable, binary, get, listen, post } from "./api.js";
-import { NONE, store } from "./store.js";
-import { say } from "./message.js";
+import { NONE, person, store } from "./store.js";
+import { progress, say } from "./message.js";
 
+const PROGRESS = 500; // milliseconds between two looks at a file that is being written
 const RETRY = 2000; // milliseconds until a label is sent again that a connected server did not confirm
 const waiting = []; // changes that the server has not confirmed, in order
 let blocked = []; // changes that begin when the labels before them are saved
@@ -79,7 +80,7 @@ function show({ rows, name, skipped }) {
 
 /** Add who makes a change, if this browser knows. */
 function signed(body) {
-  const by = localStorage.getItem("annotator");
+  const by = person();
   return by ? { ...body, by } : body;
 }
 
@@ -159,17 +160,23 @@ function count(slow = false) {
 
 /** Write one of the files; the message links to it. */
 export async function write(what) {
-  const begun = performance.now();
-  const wait = () => say(`Writing … ${Math.round((performance.now() - begun) / 1000)} s`);
-  const timer = setInterval(wait, 1000);
-  wait();
+  let writing = true;
+  const wait = async () => {
+    const begun = performance.now();
+    for (let answer = { step: "", done: 0, total: 0 }; writing; answer = await get(`progress?what=${what}`)) {
+      if (writing) progress(answer, (performance.now() - begun) / 1000);
+      await new Promise(next => setTimeout(next, PROGRESS));
+    }
+  };
+  wait().catch(() => {}); // the answer to the request below has the reason
   try {
     const { path } = await post("write", { what }, 0);
+    writing = false;
     say("Written beside the table: ", { href: `api/file/${what}`, text: path.split(/[\\/]/).at(-1) });
   } catch (error) {
     say(error.message);
   } finally {
-    clearInterval(timer);
+    writing = false;
   }
 }
 
