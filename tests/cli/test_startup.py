@@ -17,7 +17,7 @@ from tests.cli.commands import MODULE, call
 SLOW = (
     "numpy scipy pandas pyarrow openpyxl sklearn faiss finufft jinja2 matplotlib torch dask".split()
 )
-PARTS = ["narwhals", "scipy.optimize", "scipy.spatial"]  # not used to predict
+PARTS = ["narwhals", "scipy.optimize"]  # not used to predict
 SLOW += PARTS
 NUMERIC = "numpy scipy pandas pyarrow faiss finufft".split()
 
