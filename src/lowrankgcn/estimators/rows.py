@@ -30,6 +30,7 @@ from lowrankgcn.graphs.foreign import is_foreign
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
 from lowrankgcn.tables.column_choice import Columns, choose_columns
+from lowrankgcn.tables.left_out import left_out_notes
 from lowrankgcn.tables.table import is_frame
 from lowrankgcn.tables.useful_columns import keep_useful
 
@@ -286,7 +287,7 @@ def _choose(table: Table, y: Any, *, constants: bool) -> Columns | None:
         columns = replace(columns, used=more, left_out=left_out)
     if not columns.used:
         return None
-    if notes := [*columns.left_out_notes(["identifier"]), *columns.notes]:
+    if notes := [*left_out_notes(columns.left_out, ["identifier"]), *columns.notes]:
         texts = map(without_options, notes)
         warn_caller("; ".join([*texts, _ADVICE]), ColumnWarning)
     return columns
