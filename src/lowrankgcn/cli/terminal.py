@@ -265,7 +265,7 @@ def one_line_errors(option: str | None = None, *, writing: Any = None) -> Iterat
     try:
         yield
     except BrokenPipeError:  # the reader of standard output has ended, and so does the command
-        raise
+        raise typer.Exit from None  # Typer would exit with code 1
     except OSError as error:
         name = "" if error.filename is None else f"{error.filename}: "
         name = name if writing is None else f"cannot write to {os.fspath(writing)}: "

@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 
 from lowrankgcn._format import percent
 from lowrankgcn.tables.cells import Name
-from lowrankgcn.tables.column_choice import MIXED_SHARE, Columns, Kind
+from lowrankgcn.tables.column_choice import Columns, Kind
+from lowrankgcn.tables.left_out import MIXED_SHARE
 from lowrankgcn.tables.table import Table
 from lowrankgcn.tables.text_vectors import TextVectors
 from lowrankgcn.tables.texts import TextColumn
