@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, final
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
@@ -32,6 +31,7 @@ from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
 from lowrankgcn.tables.column_choice import Columns, choose_columns
 from lowrankgcn.tables.left_out import left_out_notes
+from lowrankgcn.tables.table import is_frame
 from lowrankgcn.tables.useful_columns import keep_useful
 
 NOT_BUILT_FROM_X = "new rows, but the graph was not built from X"
@@ -261,7 +261,7 @@ def read_rows(
 
 
 def _may_hold_texts(X: Any) -> bool:
-    frame = nw.dependencies.is_into_dataframe(X) or isinstance(X, (list, tuple, Mapping))
+    frame = is_frame(X) or isinstance(X, (list, tuple, Mapping))
     return frame or getattr(getattr(X, "dtype", None), "kind", "") in tuple("OUSTV")
 
 
@@ -323,7 +323,7 @@ def check_rows(
     from sklearn.utils.validation import validate_data  # models of files predict without it
 
     fewest, typed = 2 if reset else 1, isinstance(X, Table)
-    if nw.dependencies.is_into_dataframe(X):
+    if is_frame(X):
         X = Table.read(X, "X")
     elif np.ma.isMaskedArray(X):
         X = np.ma.filled(X.astype(object), np.nan)

@@ -19,8 +19,8 @@ from typing import Any, final
 import faiss
 import numpy as np
 import pandas as pd
+import scipy  # loads its parts when they are used
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn.operators import FloatArray
@@ -175,8 +175,8 @@ class NeighbourSearch:
         )
 
     @cached_property
-    def _tree(self) -> cKDTree:
-        return cKDTree(self._points)
+    def _tree(self) -> scipy.spatial.cKDTree:
+        return scipy.spatial.cKDTree(self._points)
 
     def _single(self, rows: FloatArray) -> NDArray[np.float32]:
         """Return rows relative to the cloud, in single precision."""
