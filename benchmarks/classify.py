@@ -12,11 +12,9 @@ the file. Linux only.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +29,20 @@ _PLAIN = {
     "pandas": "import pandas as p; p.read_csv({0!r}).to_csv({1!r}, index=False)",
     "Arrow": "from pyarrow import csv; csv.write_csv(csv.read_csv({0!r}), {1!r})",
 }
+_MEASURE = """
+import json, os, subprocess, sys, time
+begin = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, used = os.wait4(process.pid, 0)
+seconds = time.perf_counter() - begin
+if status:
+    sys.exit("command failed")
+print(json.dumps({
+    "seconds": round(seconds, 1),
+    "processor seconds": round(used.ru_utime + used.ru_stime, 1),
+    "peak MB": round(used.ru_maxrss * 1024 / 1e6),
+}))
+"""
 
 
 def rows(kind: str, n: int) -> tuple[pd.DataFrame, np.ndarray]:
@@ -47,22 +59,14 @@ def rows(kind: str, n: int) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def run(command: list[str]) -> dict[str, float]:
-    """Run a command; return its elapsed and processor seconds, and its peak memory."""
-    begin = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    assert status == 0, command
-    return {
-        "seconds": round(time.perf_counter() - begin, 1),
-        "processor seconds": round(used.ru_utime + used.ru_stime, 1),
-        "peak MB": round(used.ru_maxrss * 1024 / 1e6),
-    }
+    """Run a command; return its elapsed and processor seconds, and its peak memory.
 
-
-def _read_and_write(code: str, source: Path, target: Path) -> dict[str, float]:
-    used = run([sys.executable, "-c", code.format(str(source), str(target))])
-    del used["peak MB"]  # begins at that of this process
-    return used
+    Linux begins the peak of a child at the peak of the process that starts it, so that a small
+    process between this one, which holds the table, and the command measures the command.
+    """
+    ran = subprocess.run([sys.executable, "-c", _MEASURE, *command], stdout=subprocess.PIPE)
+    assert ran.returncode == 0, command
+    return dict(json.loads(ran.stdout))
 
 
 def measure(kind: str, n: int, folder: Path) -> dict[str, Any]:
@@ -85,7 +89,10 @@ def measure(kind: str, n: int, folder: Path) -> dict[str, Any]:
         **used,
         "model MB": round(model.stat().st_size / 1e6, 1),
         "accuracy": round(float(np.delete(right, known).mean()), 4),
-        **{name: _read_and_write(code, source, plain) for name, code in _PLAIN.items()},
+        **{
+            name: run([sys.executable, "-c", code.format(str(source), str(plain))])
+            for name, code in _PLAIN.items()
+        },
     }
 
 

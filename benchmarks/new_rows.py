@@ -1,6 +1,7 @@
 """New rows: cost and accuracy of their approximate neighbours, beside forest and regression.
 
     python -m benchmarks new-rows FOLDER [--labels 40] [--share 0.6]
+    python -m benchmarks new-rows --large
 
 Each CSV file has the class in its last column. SpectralGPClassifier, a random forest and logistic
 regression are fitted to a share of the rows, with the same labels, and classify the others. The
@@ -11,11 +12,15 @@ script prints for each table
 - the mean total variation between the two distributions of a row;
 - processor microseconds for a new row, with lists, of the forest and of the regression, and the
   accuracy of both.
+
+``--large`` fits 20,000 rows of MNIST, if it is in ``LOWRANKGCN_DATA``, and of the tables of the
+benchmark ``classify`` instead, and searches lists with 210, 420 and 840 of them.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
 import warnings
 from pathlib import Path
@@ -27,6 +32,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 import lowrankgcn as lg
+from benchmarks import classify
 from benchmarks.prior import read
 from lowrankgcn.graphs import neighbours
 
@@ -67,14 +73,57 @@ def evaluate(X: pd.DataFrame, y: np.ndarray, labels: int, share: float) -> dict[
     return result
 
 
+def evaluate_large(X: pd.DataFrame, y: np.ndarray, known: np.ndarray) -> dict[str, str]:
+    """Return the change by lists of a table whose first 20,000 rows are fitted."""
+    n = 20_000
+    half, others, most = np.full(n, -1), X.iloc[n : 2 * n], neighbours._EXACT
+    half[known] = y[known]
+    neighbours._EXACT = n
+    exact = lg.SpectralGPClassifier(random_state=0).fit(X.iloc[:n], half).predict_proba(others)
+    neighbours._EXACT = most
+    classifier = lg.SpectralGPClassifier(random_state=0).fit(X.iloc[:n], half)
+    index = classifier._model.maps.embeddings["neighbours"].extension.near._search._index
+    right = exact.argmax(axis=1) == y[n : 2 * n]
+    result = {"exact": f"{100 * right.mean():.2f} %"}
+    for points in (210, 420, 840):
+        index.nprobe = -(-points * index.nlist // index.ntotal)
+        shares, cost = predicted(classifier, others)
+        change = 100 * ((shares.argmax(axis=1) == y[n : 2 * n]).mean() - right.mean())
+        variation = np.abs(shares - exact).sum(axis=1).mean() / 2
+        result[f"{points} rows"] = f"{change:+.2f}, {variation:.4f}, {cost:.1f} µs"
+    return result
+
+
+def large() -> None:
+    """Print one line for each large table."""
+    rng = np.random.default_rng(0)
+    path = Path(os.environ.get("LOWRANKGCN_DATA", "")) / "mnist.npz"
+    if path.exists():
+        with np.load(path) as file:
+            order = rng.permutation(len(file["labels"]))[:40_000]
+            pixels = pd.DataFrame(file["pixels"][order].astype(float))
+            y = file["labels"][order].astype(int)
+        of_class = [np.flatnonzero(y[:20_000] == digit)[:5] for digit in range(10)]
+        print("mnist", evaluate_large(pixels, y, np.concatenate(of_class)), flush=True)
+    for kind in ("num", "mix", "cat"):
+        X, y = classify.rows(kind, 40_000)
+        known = rng.choice(20_000, classify.LABELLED, replace=False)
+        print(kind, evaluate_large(X, y, known), flush=True)
+
+
 def main() -> None:
     """Print one line for each table, and the means."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--large", action="store_true", help="20,000 fitted rows")
     parser.add_argument("--labels", type=int, default=40)
     parser.add_argument("--share", type=float, default=0.6)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    if arguments.large:
+        return large()
+    if arguments.folder is None:
+        parser.error("give a folder of CSV files, or --large")
     rows: dict[str, dict[str, float]] = {}
     for path in sorted(arguments.folder.glob("*.csv")):
         rows[path.stem] = evaluate(*read(path), arguments.labels, arguments.share)

@@ -115,11 +115,13 @@ def accuracy(folder: Path, predictions: Path) -> float:
 
 
 def measure(n: int, folder: Path, options: argparse.Namespace, work: Path) -> dict[str, Any]:
+    import dask
     import dask.dataframe as dd
 
-    import lowrankgcn.distributed  # noqa: F401  # its imports are not measured
     from distributed import Client, LocalCluster
+    from lowrankgcn.distributed.partitions import KEEP_MEMORY  # its imports are not measured
 
+    dask.config.set(KEEP_MEMORY)
     settings: dict[str, Any] = {"n_workers": options.workers, "threads_per_worker": 1}
     settings |= {"memory_limit": options.memory, "dashboard_address": None}
     with LocalCluster(**settings) as cluster, Client(cluster) as client:

@@ -3,7 +3,8 @@
 Run ``python -m benchmarks studio``; ``--rows 10000,100000`` chooses the sizes. Wall-clock times on
 one machine: run it on an idle one. With ``--browser``, Chromium shows the page, and the times are
 those until the new colours are painted. ``--updates`` compares the immediate answer to a label with
-that of the fit that follows, on tables of scikit-learn.
+that of the fit that follows, on tables of scikit-learn. ``--texts 200000`` prints the seconds, and
+those of the processor, until the rows and the map of a table with two columns of texts are there.
 """
 
 from __future__ import annotations
@@ -170,6 +171,42 @@ def measure_page(n: int, labels: int, folder: Path) -> None:
     print(" ".join(f"{value:9.1f}" for value in frames), flush=True)
 
 
+def text_table(n: int) -> pd.DataFrame:
+    """Return two columns of texts of 5 and 40 words, a number, a category, and no labels."""
+    rng = np.random.default_rng(0)
+    syllables = [a + b for a in "bcdfghklmnprstvw" for b in "aeiou"]
+    words = np.array(["".join(rng.choice(syllables, rng.integers(2, 5))) for _ in range(5000)])
+    shares = 1 / np.arange(1, 5001)
+
+    def texts(length: int) -> list[str]:
+        chosen = rng.choice(words, (n, length), p=shares / shares.sum())
+        return [" ".join(one) for one in chosen]
+
+    frame = pd.DataFrame({"subject": texts(5), "body": texts(40), "size": rng.normal(size=n)})
+    kinds = np.array([*"abcdef"])[rng.integers(6, size=n)]
+    return frame.round(3).assign(kind=kinds, topic=None)
+
+
+def measure_texts(n: int, folder: Path) -> None:
+    """Print wall-clock and processor seconds until the rows and the map are there."""
+    path = folder / "texts.csv"
+    text_table(n).to_csv(path, index=False)
+    begin = time.perf_counter()
+    command = [sys.executable, "-m", "lowrankgcn", "studio", str(path), "--target", "topic"]
+    process = subprocess.Popen([*command, "--no-browser"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    found = next(filter(None, map(ADDRESS.search, process.stdout)))
+    server = Connection(int(found[1]), found[2], found[3])
+    for what in ("rows?count=100", "positions"):
+        server.send("GET", what)
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        used = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        spent = time.perf_counter() - begin
+        print(f"{what.partition('?')[0]:10} {spent:6.1f} s, {used:6.1f} s of the processor")
+    os.kill(process.pid, signal.SIGINT)
+    process.wait()
+
+
 _SPANS = (2, 5, 10, 20, 50, 100, 200)  # labels
 
 
@@ -229,7 +266,12 @@ def main() -> None:
     parser.add_argument("--labels", type=int, default=20)
     parser.add_argument("--browser", action="store_true", help="measure the page in Chromium")
     parser.add_argument("--updates", action="store_true", help="measure immediate answers")
+    parser.add_argument("--texts", type=int, help="rows of a table with texts")
     given = parser.parse_args()
+    if given.texts:
+        with tempfile.TemporaryDirectory() as folder:
+            measure_texts(given.texts, Path(folder))
+        return
     if given.updates:
         measure_updates()
         return

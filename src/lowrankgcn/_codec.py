@@ -177,8 +177,11 @@ def _array_hint(hint: Any) -> tuple[Any, list[str] | None]:
         hint = get_args(hint)[0]
     options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     for option in options:
-        if get_origin(option) is np.ndarray:
-            (scalar,) = get_args(get_args(option)[1])
+        origin, parts = get_origin(option), get_args(option)
+        if origin is np.ndarray:
+            parts = get_args(parts[1])
+        if origin in (np.ndarray, NDArray):  # since NumPy 2.5 NDArray is an alias of its own
+            (scalar,) = parts
             return np.generic if scalar is Any else get_origin(scalar) or scalar, axes
     return None, None
 

@@ -180,3 +180,12 @@ def _raw_array(value: Any, name: str) -> NDArray[Any]:
         return np.asarray(value)
     except (TypeError, ValueError):
         raise invalid(name, "an array", "a ragged list") from None
+
+
+def is_unicode(text: str) -> bool:
+    r"""Return whether a text has no half of a character, which JSON may contain.
+
+    >>> is_unicode("é"), is_unicode("\ud800")
+    (True, False)
+    """
+    return text.encode(errors="replace") == text.encode(errors="surrogatepass")

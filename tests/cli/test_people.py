@@ -138,6 +138,35 @@ def test_label_studio_round_trip(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert json.loads(capsys.readouterr().out)["labelled"] == 6
 
 
+def test_predictions_of_label_studio_are_no_labels(tmp_path: Path) -> None:
+    _, frame = _table(tmp_path)
+    result = {"type": "choices", "value": {"choices": ["odd"]}}
+    wrong = [{"type": "choices", "value": value} for value in ("odd", None, {"choices": "o"})]
+    shown = [
+        {"result": [result], "score": 0.9, "model_version": "m1"},
+        {"result": [result], "score": float("nan")},
+        {"result": [result], "score": 7},
+        *({"result": [one]} for one in wrong),
+        {"result": [result, result]},
+        {"result": [{"type": "choices", "value": {"choices": ["\ud800"]}}]},
+        {},
+    ]
+    tasks = [
+        {"data": {"row": row + 1, **frame.iloc[row, :1].to_dict()}, "predictions": [one]}
+        for row, one in enumerate(shown)
+    ]
+    found = predictions_of_tasks(tasks, frame, "kind")
+    assert found == {
+        0: Prediction("odd", 0.9, "m1"),
+        **{row: Prediction("odd", None, "label studio") for row in (1, 2)},
+    }
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps(tasks))
+    opinions = read_opinions([path], frame, "kind")
+    assert opinions.imported == found and not opinions.labels
+    assert "3 predictions are no labels" in opinions.notes[0]
+
+
 def test_classes_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "classes.csv"
     path.write_text("class,description,key\nbill,asks for money,b\nspam,,\n")

@@ -45,6 +45,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestPredict:
+    def test_the_model_has_no_results_of_fitted_rows(self, model: Path) -> None:
+        assert not hasattr(lg.load(model), "label_distributions_")
+
     def test_other_rows(self, model: Path, tmp_path: Path) -> None:
         new = cars(200, 1)
         path, out = tmp_path / "new.csv", tmp_path / "out.csv"

@@ -17,7 +17,8 @@ from tests.cli.commands import MODULE, call
 SLOW = (
     "numpy scipy pandas pyarrow openpyxl sklearn faiss finufft jinja2 matplotlib torch dask".split()
 )
-SLOW.append("scipy.optimize")
+PARTS = ["narwhals", "scipy.optimize"]  # not used to predict
+SLOW += PARTS
 NUMERIC = "numpy scipy pandas pyarrow faiss finufft".split()
 
 
@@ -57,7 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-FITTED = [*NUMERIC, "sklearn", "scipy.optimize"]
+FITTED = [*NUMERIC, "sklearn", *PARTS]
 # Each step imports more than the one before, so that one process tells what each of them imports.
 STEPS = [
     (["--help", "--version", "classify --help", "predict --help", "studio --help"], []),

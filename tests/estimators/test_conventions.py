@@ -11,6 +11,7 @@ import pytest
 
 import lowrankgcn as lg
 from lowrankgcn import _parallel
+from lowrankgcn.estimators import gp_classifier
 from tests.support.each import each
 
 RNG = np.random.default_rng(0)
@@ -92,7 +93,7 @@ def test_n_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
         with _parallel.limited_threads(n_jobs):
             assert _parallel.available_threads() == count
     limits: list[int] = []
-    original = lg.estimators.gp_classifier.prepare_rows
+    original = gp_classifier.prepare_rows
 
     def watched(*arguments: Any, **options: Any) -> Any:
         limits.append(_parallel.available_threads())
@@ -106,9 +107,9 @@ def test_n_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_n_jobs_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = pytest.importorskip("torch")
-    monkeypatch.setattr("lowrankgcn.nn.training._SMALL_WORK", 0)
-    original, limits = lg.nn.train, list[tuple[int, int]]()
+    torch, nn = pytest.importorskip("torch"), pytest.importorskip("lowrankgcn.nn")
+    monkeypatch.setattr("lowrankgcn.nn.threads._SMALL_WORK", 0)
+    original, limits = nn.train, list[tuple[int, int]]()
 
     def watched(*arguments: Any, **options: Any) -> Any:
         limits.append((torch.get_num_threads(), _parallel.available_threads()))

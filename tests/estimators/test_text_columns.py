@@ -111,7 +111,7 @@ def test_rows_without_cells_get_the_class_shares(column: str) -> None:
 
 
 def test_measurements_are_no_classes() -> None:
-    with pytest.raises(ValueError, match=r"y: expected classes, got 1500 different values in 15"):
+    with pytest.raises(ValueError, match=r"y: expected classes, got 1500 different integers in"):
         lg.SpectralGPClassifier().fit(np.ones((1500, 1)), np.arange(1500) * 7)
 
 

@@ -130,6 +130,21 @@ def test_large_svd() -> None:
     check_direct(solve_svd(case.laplacian, EXACT), case.spectrum, case.matrix)
 
 
+def test_few_pairs_of_many_hyperedges() -> None:
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(4, size=1200)
+    codes = (kinds[:, None] + (rng.random((1200, 300)) < 0.5) * rng.integers(4, size=300)) % 4
+    members = np.eye(4)[codes].reshape(1200, -1)
+    laplacian = lg.Laplacian(lg.Hypergraph(members[:, members.any(axis=0)]))
+    every, few = (solve_svd(laplacian, Request(tol=1e-8, count=count)) for count in (0, 5))
+    assert every.complete
+    assert not few.complete
+    assert_allclose(few.values, every.values[:5], atol=1e-12)
+    vectors, residuals = few.build(np.arange(5), np.float64)
+    assert_allclose(vectors.T @ vectors, np.eye(5), atol=1e-10)
+    assert residuals.max() < 1e-8
+
+
 def test_graph_without_edges() -> None:
     for graph in (lg.AdjacencyGraph(np.zeros((4, 4))), lg.Hypergraph(np.zeros((4, 2)))):
         direct = solve_dense(lg.Laplacian(graph), EXACT)

@@ -156,6 +156,9 @@ def test_pictures_are_seen(
         x, y = page.run("studio.place(2)")
         page.mouse("Moved", left + x, top + y)
         page.wait("document.querySelector('#tip img')?.naturalWidth === 40")
+        map_, tip = (f"document.querySelector('{name}')" for name in ("#map", "#tip"))
+        bottom = "getBoundingClientRect().bottom"
+        page.wait(f"{tip}.{bottom} <= {map_}.{bottom}")
         page.key("End")
         page.wait("document.querySelector('.line.focus')?.dataset.row === '31'")
         page.wait("document.querySelector('#row .pictures').innerText.includes('expected PNG')")
@@ -189,6 +192,13 @@ def test_pixels_are_drawn_and_reasons_are_regions(chromium: Browser, tmp_path: P
         assert page.run("document.querySelectorAll('#row .near canvas').length") == 5
         assert page.run("document.querySelectorAll('#head [data-column]').length") == 0  # hidden
         assert page.run("document.querySelectorAll('.line .fixed canvas').length") > 3
+        left, top, _, _ = page.box("#map")
+        x, y = page.run("studio.place(50)")
+        page.mouse("Moved", left + x, top + y)
+        page.wait("document.querySelector('#tip canvas')")
+        tip, picture = page.box("#tip"), page.box("#tip canvas")
+        assert picture[2] == pytest.approx(picture[3], abs=1)  # below the text, not on it
+        assert picture[1] > tip[1] + 10 and picture[3] < tip[3]
         assert page.errors == []
 
 

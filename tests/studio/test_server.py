@@ -160,6 +160,8 @@ BAD_REQUESTS: list[tuple[str, str, object]] = [
     ("POST", "/api/label", {"rows": [1], "class": "x" * 5000}),
     ("POST", "/api/label", b"[" * 100_000),
     ("POST", "/api/label", b"not json"),
+    ("POST", "/api/classes", {"order": [["a"]], "renamed": {}}),
+    ("POST", "/api/classes", {"order": ["a"], "renamed": {"a": ["b"]}}),
     ("POST", "/api/write", {"what": "../../evil"}),
 ]
 

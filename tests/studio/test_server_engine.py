@@ -365,6 +365,14 @@ def test_wrong_lines_of_a_journal_are_skipped_and_kept(tmp_path: Path) -> None:
             Journal(path, "class", _table(3)).read()
 
 
+def test_half_characters_in_names_of_people_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    path.write_text('{"row": 1, "class": "a", "by": "\\ud800", "time": "\\udfff"}\n')
+    session = Session([None] * 3, Journal(path, "class", _table(3)), Slow())  # type: ignore[arg-type]
+    (step,) = session.history(0, 10)["steps"]
+    assert (step["class"], step["by"], step["time"]) == ("a", None, None)
+
+
 def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     journal = Journal(tmp_path / "j", "class", _table(3))
     session = Session([None] * 3, journal, Slow())  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ def numbers(column: TextColumn, **options: Any) -> np.ndarray:
 
 def times(column: TextColumn, *order: Any) -> np.ndarray:
     cells = column.as_dates(*order)
-    return np.where(cells.missing, np.datetime64("NaT"), cells.numbers.view("M8[us]"))
+    return np.where(cells.missing, np.datetime64("NaT", "us"), cells.numbers.view("M8[us]"))
 
 
 def kind(*values: Any, decimal: str = ".") -> str:

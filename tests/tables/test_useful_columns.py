@@ -85,7 +85,7 @@ def test_the_order_of_the_rows_is_no_feature() -> None:
     assert columns.used == {"size": "number"}
     assert columns.left_out == {"Id": "identifier", "row": "identifier"}
     first, second = columns.notes
-    assert first.startswith("the rows are sorted by class, so column 'Id', which numbers them,")
+    assert first.startswith("column 'Id' numbers the rows, whose order predicts the class")
     assert first.endswith("it stays out (--numeric 'Id' keeps it)")
     assert second.endswith("it stays out (--text 'row' keeps it)")
 

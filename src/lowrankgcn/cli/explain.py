@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lowrankgcn._format import plural
 from lowrankgcn.cli.options import FILES, Arguments, command
-from lowrankgcn.cli.predict import model_columns
+from lowrankgcn.cli.predict import matcher, model_columns
 from lowrankgcn.cli.terminal import Run, check_outputs, inputs, one_line_errors, option_error
 from lowrankgcn.exceptions import prefix_errors
 
@@ -43,8 +43,6 @@ def explain(args: Arguments) -> None:
         from lowrankgcn.cli.labelled_table import check_ending, read_table, write_table
         from lowrankgcn.cli.predictions import explain_rows, reason_columns, with_columns
         from lowrankgcn.estimators.model_files import read_model
-        from lowrankgcn.files.reading import VECTORS
-        from lowrankgcn.tables.column_names import match_columns
 
         check_ending(out)
         with one_line_errors():
@@ -60,8 +58,7 @@ def explain(args: Arguments) -> None:
             message = f"{file.name} has {count}, there is no row {max(numbers)}"
             raise option_error("--row", message)
         with one_line_errors(), prefix_errors(file.name):
-            names = [one for one in columns.used if one != VECTORS or file.vectors is None]
-            matched, renamed = match_columns(file.frame, names, allow_missing=args.allow_missing)
+            matched, renamed = matcher(columns, file, args.allow_missing)(file.frame)
             index = [number - 1 for number in numbers]
             run.notes += [*file.notes, *renamed]
             features = columns.features(file.rows(matched).take(index), decimal=file.decimal)

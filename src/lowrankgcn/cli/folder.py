@@ -109,7 +109,10 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[None]:
     if scheduler is None and workers is None:
         yield
         return
+    import dask
+
     from distributed import Client
+    from lowrankgcn.distributed.partitions import KEEP_MEMORY
 
     address: dict[str, Any] = {"address": scheduler, "timeout": 10}
     if scheduler is None:
@@ -121,7 +124,8 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[None]:
         stack.callback(logging.disable, logging.root.manager.disable)
         logging.disable(logging.ERROR)
         try:
-            stack.enter_context(Client(**address))
+            with dask.config.set(KEEP_MEMORY):
+                stack.enter_context(Client(**address))
         except (OSError, ValueError) as error:
             message = f"no connection to Dask: {' '.join(str(error).split())}"
             option = "--workers" if scheduler is None else "--scheduler"

@@ -37,6 +37,7 @@ from lowrankgcn.files.row_matching import free_name
 from lowrankgcn.files.writing import TableSink, open_table, output_format
 from lowrankgcn.tables import Table
 from lowrankgcn.tables.label_texts import check_classes
+from lowrankgcn.tables.left_out import left_out_notes
 from lowrankgcn.tables.useful_columns import keep_useful
 
 if TYPE_CHECKING:
@@ -268,7 +269,7 @@ def read_labelled_table(
             columns.check_used()
         read_now = columns.without_texts() if texts_later else columns
         features = read_now.features(rows, decimal=table.decimal)
-    notes[place:place] = [*columns.notes, *columns.left_out_notes(), *about_labels]
+    notes[place:place] = [*columns.notes, *left_out_notes(columns.left_out), *about_labels]
     whole = [name for name, kind in columns.used.items() if kind not in ("text", "vector")]
     notes += label_notes(labels, features, whole)
     graph = None

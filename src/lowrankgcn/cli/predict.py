@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lowrankgcn._format import listed, percent, plural
 from lowrankgcn.cli import terminal
@@ -15,7 +16,7 @@ from lowrankgcn.exceptions import prefix_errors
 
 if TYPE_CHECKING:
     from lowrankgcn.estimators.model_files import SavedClassifier
-    from lowrankgcn.files import Columns
+    from lowrankgcn.files import Columns, TableFile
 
 _SHOWN = 3  # unknown values in a note
 
@@ -50,8 +51,6 @@ def predict(args: Arguments) -> None:
         from lowrankgcn.cli.labelled_table import check_ending, read_table
         from lowrankgcn.cli.large_table import open_large
         from lowrankgcn.estimators.model_files import read_model
-        from lowrankgcn.files.reading import VECTORS
-        from lowrankgcn.tables.column_names import match_columns
     check_ending(out)
     with run.step("reading"), one_line_errors():
         classifier = read_model(model)
@@ -59,8 +58,7 @@ def predict(args: Arguments) -> None:
         source = open_large(vars(args))
         file = read_table(vars(args)) if source is None else source.head()
         with prefix_errors(file.name):
-            names = [one for one in columns.used if one != VECTORS or file.vectors is None]
-            match = partial(match_columns, names=names, allow_missing=args.allow_missing)
+            match = matcher(columns, file, args.allow_missing)
             matched, notes = match(file.frame)
             features = columns.features(file.rows(matched), decimal=file.decimal)
     earlier = columns_of_earlier_run(file.frame)
@@ -140,3 +138,14 @@ def model_columns(path: Path, classifier: SavedClassifier) -> Columns:
         advice = "fit it to a table with column names"
         raise ValueError(f"{path}: the model has no column names; {advice}")
     return columns
+
+
+def matcher(
+    columns: Columns, file: TableFile, allow_missing: bool
+) -> Callable[[Any], tuple[Any, list[str]]]:
+    """Return what gives the rows of a file the names of the columns of a model, with notes."""
+    from lowrankgcn.files.reading import VECTORS
+    from lowrankgcn.tables.column_names import match_columns
+
+    names = [one for one in columns.used if one != VECTORS or file.vectors is None]
+    return partial(match_columns, names=names, allow_missing=allow_missing)

@@ -42,14 +42,17 @@ def write_report(
 def save_model(
     path: Path, data: LabelledTable, classifier: Any, unreadable: Mapping[Any, int] | None = None
 ) -> None:
-    """Write a fitted classifier with the columns it needs; cells of some may be unreadable."""
+    """Write a fitted classifier with the columns it needs; cells of some may be unreadable.
+
+    The probabilities of the fitted rows are in the table that the command writes.
+    """
     more = [name for name, cells in (unreadable or {}).items() if cells]
     missing = tuple(dict.fromkeys([*data.columns.unreadable_as_missing, *more]))
     columns = replace(data.columns, unreadable_as_missing=missing)
     described = {"columns": columns, "type": data.type, "source": data.table.name}
-    whole = data.source is None
+    only_fitted = data.source is None and bool(classifier._fit.fitted_only)
     with terminal.one_line_errors("--save", writing=path):
-        lowrankgcn.save(classifier, path, fitted_rows=whole, description=described)
+        lowrankgcn.save(classifier, path, fitted_rows=only_fitted, description=described)
 
 
 def fit_summary(

@@ -29,7 +29,7 @@ def with_target(file: TableFile, target: str, new: bool, notes: list[str]) -> pd
         listed = ", ".join(map(repr, file.sheets))
         where = f"--sheet {shlex.quote(having[0])} has it" if having else "none of them has it"
         got = f"the sheet that was read has no column {target!r}; the sheets are {listed}; {where}"
-        raise ValueError(f"target: {got}")
+        raise ValueError(f"--target: {got}")
     near = difflib.get_close_matches(target.lower(), [name.lower() for name in frame.columns])
     if target in frame.columns or near:
         return frame

@@ -36,6 +36,9 @@ _KILLED = (
 )
 # Labels in memory and models are part of the graph, whatever their size.
 _LARGE_GRAPHS = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
+# For starting workers. By default they return freed memory to the system at once, so that each
+# temporary array costs page faults, which doubles the time of predictions (docs/scale.md).
+KEEP_MEMORY = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
 _COLLECTIONS = (da.Array, dd.DataFrame, dd.Series)
 
 

@@ -71,10 +71,7 @@ class Labels:
         weights = read_weights(sample_weight, self.n_rows, self.index)[self.index]
         kept = weights > 0
         present, codes = np.unique(self.codes[kept], return_inverse=True)
-        if len(present) < 2:
-            got = f"{self.classes[present[0]]!r} only"
-            raise invalid("sample_weight", "positive weights of labels of two classes", got)
-        warn_of_zero_weights(self, weights, "it is left out")
+        check_zero_weights(self, weights, "it is left out")
         index, classes = self.index[kept], self.classes[present]
         return Labels(classes, index, codes.astype(np.intp), self.n_rows, weights[kept])
 
@@ -185,10 +182,16 @@ def labelled_cells(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
     return index, values[index], len(values)
 
 
-def warn_of_zero_weights(labels: Labels, weights: NDArray[np.float64], result: str) -> None:
-    """Warn of classes all of whose labels have the weight zero; `weights` are those of labels."""
-    positive = np.bincount(labels.codes, weights > 0, labels.n_classes)
-    for name in labels.classes[positive == 0].tolist():
+def check_zero_weights(labels: Labels, weights: NDArray[np.float64], result: str) -> None:
+    """Warn of classes all of whose labels have the weight zero; raise if one other is left.
+
+    `weights` are those of the labels; `result` is what becomes of such a class.
+    """
+    positive = np.bincount(labels.codes, weights > 0, labels.n_classes) > 0
+    if positive.sum() < 2:
+        got = f"{labels.classes[positive][0]!r} only"
+        raise invalid("sample_weight", "positive weights of labels of two classes", got)
+    for name in labels.classes[~positive].tolist():
         advice = "give one of its rows a positive weight to predict it"
         text = f"class {name!r}: all labels have the sample_weight zero, so {result}; {advice}"
         warn_caller(text, LabelWarning)

@@ -17,10 +17,10 @@ from typing import Any, Self
 from lowrankgcn._parallel import limited_threads
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.class_labels import (
+    check_zero_weights,
     read_labels,
     read_weights,
     validation_labels,
-    warn_of_zero_weights,
 )
 from lowrankgcn.estimators.label_notes import warn_of_labels
 from lowrankgcn.estimators.parameters import read_gcn_parameters
@@ -266,7 +266,7 @@ class GCNClassifier(SemiSupervisedClassifier):
         labels = read_labels(y, rows.n_rows)
         warn_of_labels(labels, rows)
         weights = read_weights(sample_weight, rows.n_rows, labels.index)
-        warn_of_zero_weights(labels, weights[labels.index], "the network does not learn it")
+        check_zero_weights(labels, weights[labels.index], "the network does not learn it")
         checked = None if validation is None else validation_labels(validation, labels)
         seed = draw_seed(self.random_state)
         with limited_threads(self.n_jobs):

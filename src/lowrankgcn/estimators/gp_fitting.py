@@ -236,10 +236,11 @@ def _background(prepared: PreparedRows, distributions: FloatArray) -> dict[str, 
     order = np.lexsort((distributions.max(axis=1), distributions.argmax(axis=1)))
     places = (np.arange(_BACKGROUND) + 0.5) * len(order) / _BACKGROUND
     chosen = order[np.unique(places.astype(np.intp))]
-    if prepared.views.maps.nodes is None:
-        return prepared.views.maps.parts(prepared.sample.data.take(chosen))
+    maps = prepared.views.maps
+    if maps.nodes is None and "given" in maps.embeddings:
+        return maps.parts(prepared.sample.data.take(chosen))
     parts = prepared.views.parts  # without those of propagated features
-    return {name: parts[name][chosen] for name in prepared.views.maps.owners}
+    return {name: parts[name][chosen] for name in maps.owners}
 
 
 def _share_factors(

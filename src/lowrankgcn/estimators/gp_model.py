@@ -9,9 +9,9 @@ from itertools import repeat
 from typing import Annotated, Any, final
 
 import numpy as np
+import scipy  # loads its parts when they are used
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from lowrankgcn._codec import saved
 from lowrankgcn._format import empty_text, plural
@@ -263,7 +263,7 @@ class GPModel:
         labels = classes[self.codes[self.process.index]]
         for vector in features.vectors:
             entries = features.owners == features.used.index(vector.name)
-            distances = cdist(standard[:, entries], known[0][:, entries])
+            distances = scipy.spatial.distance.cdist(standard[:, entries], known[0][:, entries])
             order = np.argsort(distances, axis=1, kind="stable")[:, :_NEAREST]
             near[vector.name] = [
                 Nearest(tuple(index[rows].tolist()), tuple(labels[rows].tolist())) for rows in order

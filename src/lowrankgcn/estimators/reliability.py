@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy  # loads its parts when they are used
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
 from lowrankgcn.operators import FloatArray
 
@@ -78,8 +78,8 @@ def share_interval(share: float, n: float) -> tuple[float, float]:
     """Return the confidence interval of a share of `n` labelled rows."""
     count, tail = n / DEPENDENCE, (1 - _INTERVAL) / 2
     hits = share * count
-    low = betaincinv(hits, count - hits + 1, tail) if hits > 0 else 0.0
-    high = betaincinv(hits + 1, count - hits, 1 - tail) if share < 1 else 1.0
+    low = scipy.special.betaincinv(hits, count - hits + 1, tail) if hits > 0 else 0.0
+    high = scipy.special.betaincinv(hits + 1, count - hits, 1 - tail) if share < 1 else 1.0
     return float(low), float(high)
 
 

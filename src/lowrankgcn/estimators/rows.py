@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, final
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
@@ -23,7 +22,7 @@ from lowrankgcn._parallel import map_chunks
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.class_labels import labelled_cells
-from lowrankgcn.exceptions import ColumnWarning, warn_caller, without_options
+from lowrankgcn.exceptions import COLUMN_ADVICE, ColumnWarning, warn_caller, without_options
 from lowrankgcn.gp.node_features import is_narrow
 from lowrankgcn.gp.node_graph import carries_features
 from lowrankgcn.graphs import Graph
@@ -31,6 +30,8 @@ from lowrankgcn.graphs.foreign import is_foreign
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
 from lowrankgcn.tables.column_choice import Columns, choose_columns
+from lowrankgcn.tables.left_out import left_out_notes
+from lowrankgcn.tables.table import is_frame
 from lowrankgcn.tables.useful_columns import keep_useful
 
 NOT_BUILT_FROM_X = "new rows, but the graph was not built from X"
@@ -39,7 +40,6 @@ IMPORTANCE = "_importance"  # of the columns on the rows given to fit, once comp
 _SAVED_RESULTS = {"columns_", "timings_", "loss_curve_", "n_iter_", IMPORTANCE}
 _SAVED_ROWS = {"label_distributions_", "unplaced_"}
 _LARGEST = 1e295
-_ADVICE = "to decide it yourself, convert columns to floats, dates or pandas' type category"
 
 Kind = Literal["points", "table", "nodes", "sparse", "incidence", "affinities", "graph"]
 
@@ -261,7 +261,7 @@ def read_rows(
 
 
 def _may_hold_texts(X: Any) -> bool:
-    frame = nw.dependencies.is_into_dataframe(X) or isinstance(X, (list, tuple, Mapping))
+    frame = is_frame(X) or isinstance(X, (list, tuple, Mapping))
     return frame or getattr(getattr(X, "dtype", None), "kind", "") in tuple("OUSTV")
 
 
@@ -286,9 +286,9 @@ def _choose(table: Table, y: Any, *, constants: bool) -> Columns | None:
         columns = replace(columns, used=more, left_out=left_out)
     if not columns.used:
         return None
-    if notes := [*columns.left_out_notes(["identifier"]), *columns.notes]:
+    if notes := [*left_out_notes(columns.left_out, ["identifier"]), *columns.notes]:
         texts = map(without_options, notes)
-        warn_caller("; ".join([*texts, _ADVICE]), ColumnWarning)
+        warn_caller("; ".join(texts) + COLUMN_ADVICE, ColumnWarning)
     return columns
 
 
@@ -323,7 +323,7 @@ def check_rows(
     from sklearn.utils.validation import validate_data  # models of files predict without it
 
     fewest, typed = 2 if reset else 1, isinstance(X, Table)
-    if nw.dependencies.is_into_dataframe(X):
+    if is_frame(X):
         X = Table.read(X, "X")
     elif np.ma.isMaskedArray(X):
         X = np.ma.filled(X.astype(object), np.nan)

@@ -41,6 +41,7 @@ from lowrankgcn.files.delimited import (
     text_options,
     without_separator,
 )
+from lowrankgcn.files.header import with_unique_names
 from lowrankgcn.files.reading import (
     SUFFIXES,
     Format,
@@ -49,7 +50,7 @@ from lowrankgcn.files.reading import (
     check_delimiter,
     find_files,
     joined_schema,
-    with_unique_names,
+    refuse_options_of_text,
 )
 
 #: Bytes of a table in memory, from which on a command reads it block by block.
@@ -295,9 +296,7 @@ def _head(path: Path, format: Format, encoding: str | None, delimiter: str | Non
         with _open_text(path, file, names, _BLOCK_BYTES) as reader:
             table, more = with_unique_names(reader.schema.empty_table())
         return replace(file, frame=table, notes=(*notes, *lines.notes("line"), *more))
-    for option, value in (("encoding", encoding), ("delimiter", delimiter)):
-        if value is not None:
-            raise ValueError(f"{option}: only for text, got {format} data")
+    refuse_options_of_text(format, encoding=encoding, delimiter=delimiter)
     schema = pq.read_schema(path) if format == "parquet" else pa.ipc.open_file(path).schema
     table, notes = with_unique_names(schema.remove_metadata().empty_table())
     check_columns(table.schema)

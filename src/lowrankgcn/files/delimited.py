@@ -227,18 +227,13 @@ def without_separator(data: bytes) -> tuple[bytes, str | None]:
     return (data, None) if first is None else (b"\n" + data[first.end() :], first[1].decode())
 
 
-def read_header(data: bytes, delimiter: str | None) -> tuple[str, list[str]]:
-    """Return the delimiter that splits the header into most names, and the names.
-
-    Delimiters that split the first row into as many cells come first.
-    """
-    return find_names(data, delimiter)[:2]
-
-
 def find_names(
     data: bytes, delimiter: str | None, header_row: int | None = None
 ) -> tuple[str, list[str], HeaderLines]:
-    """Return delimiter, column names and their lines."""
+    """Return the delimiter that splits the header into most names, the names and their lines.
+
+    Delimiters that split the first row into as many cells come first.
+    """
     best, most = (delimiter or ",", list[str](), HeaderLines(1, 1, 1)), (False, 0)
     for candidate in (delimiter,) if delimiter else DELIMITERS:
         records, starts, ends = list[list[str]](), [1], list[int]()

@@ -109,6 +109,17 @@ def unique_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
     return unique, [name for name, count in Counter(names).items() if count > 1]
 
 
+def with_unique_names(table: Any) -> tuple[Any, list[str]]:
+    """Number repeated column names, with a note."""
+    names, repeated = unique_names(table.column_names)
+    if "" in repeated:
+        raise ValueError("expected a name for every column, got several without; see --header-row")
+    renamed = zip(table.column_names, names, strict=True)
+    pairs = [f"{old!r} is called {new!r}" for old, new in renamed if old != new]
+    notes = [f"column names repeat: another {', another '.join(pairs)}"] if pairs else []
+    return table.rename_columns(names), notes
+
+
 def _filled(row: Row) -> list[Any]:
     return [cell for cell in row if cell not in (None, "")]
 

@@ -27,6 +27,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple, final
 import pandas as pd
 
 from lowrankgcn._format import listed
+from lowrankgcn._validation import is_unicode
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files.row_matching import RowMatcher, free_name
 
@@ -327,7 +328,10 @@ class Journal:
 def _begun(entry: dict[str, Any]) -> Step:
     """Return an empty step with what its first line says about all of it."""
     kinds: dict[Any, Kind] = {"undo": "undo", "redo": "redo"}
-    by, time = (text if isinstance(text := entry[key], str) else None for key in ("by", "time"))
+    by, time = (
+        text if isinstance(text := entry[key], str) and is_unicode(text) else None
+        for key in ("by", "time")
+    )
     return Step(
         [],
         kinds.get(str(entry["step"]), "label"),

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pyarrow as pa
 
+from lowrankgcn._validation import is_unicode
 from lowrankgcn.files.row_matching import RowMatcher, free_name
 
 _NOBODY = "label studio"
@@ -172,14 +173,14 @@ def predictions_of_tasks(
 
 def _choice(content: Any) -> str | None:
     """Return the class of an annotation or a prediction; None without exactly one."""
-    choices = [
-        name
-        for one in content.get("result") or []
-        if isinstance(one, dict) and one.get("type") == "choices"
-        for name in one.get("value", {}).get("choices", [])
-    ]
-    valid = len(choices) == 1 and isinstance(choices[0], str) and bool(choices[0].strip())
-    return choices[0] if valid else None
+    choices: list[Any] = []
+    for one in content.get("result") or []:
+        if isinstance(one, dict) and one.get("type") == "choices":
+            value = one.get("value")
+            chosen = value.get("choices") if isinstance(value, dict) else None
+            choices += chosen if isinstance(chosen, list) else [None]
+    name = choices[0] if len(choices) == 1 else None
+    return name if isinstance(name, str) and name.strip() and is_unicode(name) else None
 
 
 def _rows_of_tasks(

@@ -39,7 +39,7 @@ from lowrankgcn.files.delimited import (
     split_ending,
     unpack,
 )
-from lowrankgcn.files.header import unique_names
+from lowrankgcn.files.header import with_unique_names
 from lowrankgcn.files.records import parse_excel, parse_json
 from lowrankgcn.tables import Cells, Table
 from lowrankgcn.tables.cells import is_list_of_numbers, is_picture
@@ -322,9 +322,7 @@ def _parse(
     about: dict[str, Any] = {}
     notes: list[str] = []
     if format in _BINARY:
-        for option, value in (("encoding", encoding), ("delimiter", delimiter)):
-            if value is not None:
-                raise ValueError(f"{option}: only for text, got {_BINARY[format]} data")
+        refuse_options_of_text(_BINARY[format], encoding=encoding, delimiter=delimiter)
     if format == "excel":
         table, notes, about["sheets"] = parse_excel(data, sheet, header_row)
     elif sheet is not None:
@@ -393,15 +391,11 @@ def joined_schema(tables: list[Any], paths: list[str]) -> Any:
     return schema
 
 
-def with_unique_names(table: Any) -> tuple[Any, list[str]]:
-    """Number repeated column names, with a note."""
-    names, repeated = unique_names(table.column_names)
-    if "" in repeated:
-        raise ValueError("expected a name for every column, got several without; see --header-row")
-    renamed = zip(table.column_names, names, strict=True)
-    pairs = [f"{old!r} is called {new!r}" for old, new in renamed if old != new]
-    notes = [f"column names repeat: another {', another '.join(pairs)}"] if pairs else []
-    return table.rename_columns(names), notes
+def refuse_options_of_text(name: str, **options: Any) -> None:
+    """Raise ValueError if an option of text is given for another format."""
+    for option, value in options.items():
+        if value is not None:
+            raise ValueError(f"{option}: only for text, got {name} data")
 
 
 def check_columns(schema: Any) -> None:

@@ -34,8 +34,8 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.files.delimited import (
     COMPRESSIONS,
     DELIMITERS,
+    find_names,
     open_packed,
-    read_header,
     split_ending,
 )
 from lowrankgcn.files.reading import SUFFIXES, Format, TableFile
@@ -275,7 +275,7 @@ def _header(frame: pd.DataFrame, style: Mapping[str, Any]) -> bytes:
     names = list(map(str, frame.columns))
     # Python's writer leaves a carriage return without quotes, which would end the line, and other
     # delimiters, which may split the header into more names.
-    unclear = read_header(first, guess)[1] != names or "\r" in "".join(names)
+    unclear = find_names(first, guess)[1] != names or "\r" in "".join(names)
     quoting = csv.QUOTE_ALL if unclear else csv.QUOTE_MINIMAL
     return bytes(frame.head(0).to_csv(quoting=quoting, **style).encode())
 

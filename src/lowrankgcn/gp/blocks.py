@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, final
 
 import numpy as np
-from scipy.spatial.distance import cdist
+import scipy  # loads its parts when they are used
 
 from lowrankgcn._codec import saved
 from lowrankgcn.operators import FloatArray
@@ -153,7 +153,9 @@ class RadialBlock(Block):
         weights = np.ones(labelled.shape[1]) if weights is None else weights
         rows = labelled[:_SAMPLE] * weights
         pairs = max(1, len(rows) * (len(rows) - 1))
-        mean = max(float(cdist(rows, rows, "sqeuclidean").sum()) / pairs, 1e-9)
+        mean = max(
+            float(scipy.spatial.distance.cdist(rows, rows, "sqeuclidean").sum()) / pairs, 1e-9
+        )
         return cls(name, view, weights, sharpness / mean)
 
     def represent(self, views: Views) -> FloatArray:

@@ -32,6 +32,7 @@ from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import FittedTable
 
 _CHUNK = 512  # rows that pass through all trees at a time
+_STEPS = 3  # down the trees, before those in a leaf are left out
 _UNPACKED = 64  # rows whose sets of leaves are unpacked at a time
 _DENSE = 150_000  # leaves times classes up to which products of all leaves are faster than sums
 # Costs for a row in nanoseconds: a step down a tree, a look-up, and a word of it.
@@ -159,10 +160,17 @@ class LeafBlock(Block):
             part = np.ascontiguousarray(rows[start:stop])
             first = np.arange(len(part), dtype=np.int32) * np.int32(part.shape[1])
             flat, nodes = part.ravel(), np.repeat(self.roots[:, None], len(part), axis=1)
-            for _ in range(self.depth):
-                above = flat.take(first + self.column.take(nodes)) > self.threshold.take(nodes)
-                nodes = children.take(2 * nodes + above)
-            result[start:stop] = nodes.T
+            nodes, first = nodes.ravel(), np.tile(first, len(self.roots))
+            inside = np.arange(len(nodes))  # pairs of a tree and a row that are in no leaf yet
+            at = nodes
+            for step in range(self.depth):
+                above = flat.take(first + self.column.take(at)) > self.threshold.take(at)
+                at = children.take(2 * at + above)
+                if step % _STEPS == _STEPS - 1 or step == self.depth - 1:
+                    nodes[inside] = at
+                    left = np.flatnonzero(children.take(2 * at) != at)
+                    inside, first, at = inside[left], first[left], at[left]
+            result[start:stop] = nodes.reshape(-1, len(part)).T
         return result
 
     def check(self, nodes: NDArray[Any]) -> None:

@@ -14,8 +14,8 @@ True
 from __future__ import annotations
 
 import numpy as np
+import scipy  # loads its parts when they are used
 from numpy.typing import NDArray
-from scipy.special import betaln, expit, gammaln, logsumexp
 
 from lowrankgcn.operators import FloatArray
 
@@ -52,26 +52,27 @@ def evenness(counts: NDArray[np.intp]) -> float:
     >>> [round(evenness(np.array(counts)), 1) for counts in draws]
     [1.0, 0.6, 0.6, 0.6, 0.1, 0.0]
     """
+    special = scipy.special
     m, n_classes, most = int(counts.sum()), len(counts), int(counts.max())
-    equal = gammaln(m + 1) - m * np.log(n_classes) - gammaln(counts + 1).sum()
-    uniform = gammaln(m + 1) + gammaln(n_classes) - gammaln(m + n_classes)
+    equal = special.gammaln(m + 1) - m * np.log(n_classes) - special.gammaln(counts + 1).sum()
+    uniform = special.gammaln(m + 1) + special.gammaln(n_classes) - special.gammaln(m + n_classes)
     sample = np.logaddexp(equal, uniform) - np.log(2.0)
     highest, second = int((counts == most).sum()), int((counts == most - 1).sum())
     short = n_classes - highest
     designs = [np.log(1.0 - _PARTLY) + _exceptions(n_classes, short, most) - np.log(most)]
     if second:  # some classes have one label more
         others = highest + second
-        ways = np.log(others - 1.0) - np.log(others + 1.0) - betaln(highest + 1, second + 1)
+        ways = np.log(others - 1.0) - np.log(others + 1.0) - special.betaln(highest + 1, second + 1)
         short = n_classes - others
         designs.append(
             np.log(_PARTLY) - ways + _exceptions(n_classes, short, most - 1) - np.log(most - 1)
         )
-    return float(expit(logsumexp(designs) + np.log(m) - sample))
+    return float(special.expit(special.logsumexp(designs) + np.log(m) - sample))
 
 
 def _exceptions(n_classes: int, count: int, a: int) -> float:
     """Return the log-probability that these classes have these numbers below a."""
-    share = betaln(count + 1, n_classes - count + _RARELY) + np.log(_RARELY)
+    share = scipy.special.betaln(count + 1, n_classes - count + _RARELY) + np.log(_RARELY)
     return float(share - count * np.log(a))
 
 

@@ -29,9 +29,9 @@ from functools import cached_property
 from typing import Any, final
 
 import numpy as np
+import scipy  # loads its parts when they are used
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from lowrankgcn._codec import saved
 from lowrankgcn._progress import report_progress
@@ -321,6 +321,6 @@ def _directions(points: FloatArray, random_state: int) -> FloatArray:
 
 def _bandwidth(points: FloatArray) -> float:
     """Return √2 times the median distance to the near share of the points."""
-    squares = cdist(points, points[:400], "sqeuclidean")
+    squares = scipy.spatial.distance.cdist(points, points[:400], "sqeuclidean")
     near = min(len(points) - 1, max(5, round(_NEAR_SHARE * len(points))))
     return float(np.sqrt(2 * (np.median(np.partition(squares, near, axis=0)[near]) + 1e-9)))

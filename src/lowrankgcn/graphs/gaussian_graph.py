@@ -19,10 +19,9 @@ from functools import cached_property
 from typing import Any, Literal, final
 
 import numpy as np
+import scipy  # loads its parts when they are used
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
-from scipy.spatial.distance import pdist
 
 from lowrankgcn._validation import choice, invalid, points_array, positive_float, positive_int
 from lowrankgcn.graphs.cross_affinity import (
@@ -207,7 +206,7 @@ def _median_bandwidth(points: FloatArray, random_state: int) -> float:
         generator = np.random.default_rng(random_state)
         sample = points[generator.choice(len(points), _BANDWIDTH_SAMPLE, replace=False)]
     exponent = magnitude(sample)
-    distances = pdist(np.ldexp(sample, -exponent))
+    distances = scipy.spatial.distance.pdist(np.ldexp(sample, -exponent))
     positive = distances[distances > 0]
     if not len(positive):
         return 1.0
@@ -234,7 +233,7 @@ def _point_components(coordinates: FloatArray, radius: float) -> NDArray[np.intp
     if np.einsum("ij,ij->i", offsets, offsets).max() < radius**2:
         return np.zeros(n, np.intp)
     ranks = np.arange(1, min(_NEIGHBOURS, n) + 1)
-    distances, neighbours = cKDTree(coordinates).query(
+    distances, neighbours = scipy.spatial.cKDTree(coordinates).query(
         coordinates, k=ranks, distance_upper_bound=radius
     )
     near = np.isfinite(distances)
@@ -260,7 +259,7 @@ def _links(points: FloatArray, labels: NDArray[np.intp], radius: float) -> NDArr
     pairs = [np.zeros((2, 0), np.intp)]
     for digit in range(int(labels.max(initial=0)).bit_length()):
         ones = (labels >> digit) % 2 == 1
-        tree = cKDTree(points[ones])
+        tree = scipy.spatial.cKDTree(points[ones])
         distances, nearest = tree.query(points[~ones], distance_upper_bound=radius)
         near = np.isfinite(distances)
         pairs.append(np.stack([labels[~ones][near], labels[ones][nearest[near]]]))

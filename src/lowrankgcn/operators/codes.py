@@ -214,7 +214,9 @@ class CodeFactor(Factor):
             return as_array(part @ part.T)
 
         shape = (self.n_hyperedges, self.n_hyperedges)
-        return np.zeros(shape) + sum_over_rows(term, self.shape[0], self._part_rows)
+        # As many rows as hyperedges take as much memory as their product, which costs to add.
+        size = max(self._part_rows, self.n_hyperedges if self._dense else 0)
+        return np.zeros(shape) + sum_over_rows(term, self.shape[0], size)
 
     def counts(self) -> NDArray[np.int64]:
         """Return the sizes of the hyperedges, the column sums of H, shape (|E|,)."""

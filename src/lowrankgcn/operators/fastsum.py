@@ -34,9 +34,9 @@ from itertools import chain
 from typing import Any, final
 
 import numpy as np
+import scipy  # loads its parts when they are used
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn._validation import invalid
@@ -292,7 +292,7 @@ def _outliers(cloud: PointCloud, seed: int) -> NDArray[np.bool_]:
     generator = np.random.default_rng(seed)
     count = min(cloud.n, max(200, cloud.n // _SAMPLED))
     sample = generator.choice(cloud.n, count, replace=False)
-    tree = cKDTree(cloud.coordinates[sample])
+    tree = scipy.spatial.cKDTree(cloud.coordinates[sample])
     within = tree.query_ball_point(cloud.coordinates, _REACH, return_length=True)
     within[sample] -= 1  # the point itself
     return np.asarray(within < 3)
@@ -306,7 +306,7 @@ def _outlier_pairs(
     The weights of an outlier are kept if they are not negligible compared to that of its nearest
     neighbour.
     """
-    tree, coordinates = cKDTree(cloud.coordinates), cloud.coordinates
+    tree, coordinates = scipy.spatial.cKDTree(cloud.coordinates), cloud.coordinates
 
     def neighbours(rows: NDArray[np.intp], **options: bool) -> Any:
         nearest = tree.query(coordinates[rows], k=2)[0][:, 1]

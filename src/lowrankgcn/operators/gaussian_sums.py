@@ -27,8 +27,8 @@ from typing import Any, final
 
 import finufft
 import numpy as np
+import scipy  # loads its parts when they are used
 from numpy.typing import DTypeLike, NDArray
-from scipy.spatial.distance import cdist
 
 from lowrankgcn._parallel import map_chunks, worthwhile_threads
 from lowrankgcn.operators.factors import FloatArray, scale_rows, sum_over_rows
@@ -135,7 +135,9 @@ def gaussian_kernel(
         right[:-2], right[-2], right[-1] = 2 * Y.T, 1, -np.einsum("ij,ij->i", Y, Y)
         exponent: NDArray[Any] = left @ right
     else:
-        exponent = np.negative(cdist(X, Y, "sqeuclidean")).astype(dtype, copy=False)
+        exponent = np.negative(scipy.spatial.distance.cdist(X, Y, "sqeuclidean")).astype(
+            dtype, copy=False
+        )
     # The weights of far points underflow to zero.
     with np.errstate(under="ignore"):
         np.exp(exponent, out=exponent)

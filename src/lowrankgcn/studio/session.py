@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from lowrankgcn._validation import invalid
+from lowrankgcn._validation import invalid, is_unicode
 from lowrankgcn.files.journal import Change, Journal, Mark, Step, What
 from lowrankgcn.files.label_studio import Prediction
 from lowrankgcn.studio.state import State
@@ -70,7 +70,7 @@ class Session:
         self._redo: list[Step] = []
         self._history: list[Step] = []
         self._all_disputed = dict(disputed or {})
-        self._browsers: set[str] = set()
+        self._browser, self._shared = "", False
         known = sorted({name for name in labels if name is not None})
         others = sorted({prediction.name for prediction in (imported or {}).values()})
         state = State.first(labels, dict.fromkeys([*classes, *known, *others]))
@@ -130,7 +130,7 @@ class Session:
     def annotate(self, row: int, text: str, by: str | None = None) -> int:
         """Write a note on a row, or remove it; return the version."""
         (row,) = self._checked([row])
-        if not isinstance(text, str) or len(text) > _LONGEST_NOTE or not _is_unicode(text):
+        if not isinstance(text, str) or len(text) > _LONGEST_NOTE or not is_unicode(text):
             raise invalid("note", f"a text of at most {_LONGEST_NOTE} characters", repr(text)[:50])
         with self._changed:
             mark = Mark(row, "note", text.strip() or None)
@@ -168,7 +168,8 @@ class Session:
         """
         with self._changed:
             state = self.state
-            if not isinstance(order, list) or not isinstance(renamed, dict):
+            texts = isinstance(order, list) and isinstance(renamed, dict)
+            if not (texts and all(isinstance(t, str | None) for t in [*order, *renamed.values()])):
                 raise ValueError("expected a list of classes and an object of new names")
             order = [name if name in state.classes else _checked_name(name) for name in order]
             kept = [renamed.get(name, name) for name in state.classes]
@@ -193,13 +194,14 @@ class Session:
 
     def meet(self, browser: str) -> None:
         """Remember that a browser shows the page."""
-        self._browsers.add(browser)
+        self._shared |= "" not in (browser, self._browser) and browser != self._browser
+        self._browser = self._browser or browser
 
     @property
     def several(self) -> bool:
         """Whether several people may share this studio, so that each is asked for a name."""
         named = any(step.by not in (None, self.annotator) for step in self._history)
-        return self.annotator is None and (len(self._browsers) > 1 or named)
+        return self.annotator is None and (self._shared or named)
 
     def remember_file(self, name: str, digest: str) -> None:
         """Remember that a file was written, so that this studio or a later one may replace it."""
@@ -359,11 +361,6 @@ def _described(step: Step) -> dict[str, Any]:
         "classes": step.classes,
         "audited": step.audited,
     }
-
-
-def _is_unicode(text: str) -> bool:
-    """Return whether a text has no half of a character."""
-    return text.encode(errors="replace") == text.encode(errors="surrogatepass")
 
 
 def _checked_name(name: Any, what: str = "class") -> str:

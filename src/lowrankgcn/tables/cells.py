@@ -111,6 +111,9 @@ class Cells:
             If the column holds complex or infinite numbers, dates outside the years 1 to 9999,
             vectors of several lengths, or objects that cannot be hashed.
         """
+        dtype = getattr(column, "dtype", None)  # Arrow arrays have none
+        if isinstance(dtype, np.dtype) and dtype.kind in "fiu" and dtype.itemsize <= 8:
+            return _read_numbers(np.ascontiguousarray(column), name)
         if isinstance(column, np.ndarray):
             # pandas would convert objects to strings, which cannot hold halves of surrogate pairs.
             objects = object if column.dtype.kind in "OUST" else None
@@ -340,9 +343,7 @@ def _read_arrow(array: Any, name: object) -> Cells:
     kind, missing = array.type, np.asarray(array.is_null())
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         floats = np.asarray(array.cast(pa.float64()))
-        if len(infinite := floats[np.isinf(floats)]):
-            raise invalid(f"column {name!r}", "finite numbers", infinite[0])
-        return Cells(np.isnan(floats), floats)
+        return _read_numbers(floats, name)
     if pa.types.is_integer(kind):
         target = np.uint64 if pa.types.is_unsigned_integer(kind) else np.int64
         return Cells(missing, np.asarray(array.fill_null(0)).astype(target, copy=False))
@@ -353,6 +354,17 @@ def _read_arrow(array: Any, name: object) -> Cells:
     encoded = array.dictionary_encode()
     codes = np.asarray(encoded.indices.fill_null(-1))
     return Cells(missing, codes=codes, values=encoded.dictionary.to_pylist())
+
+
+def _read_numbers(numbers: NDArray[Any], name: object) -> Cells:
+    """Read an array of floats, NaN where missing, or of integers."""
+    if numbers.dtype.kind != "f":
+        target = np.uint64 if numbers.dtype.kind == "u" else np.int64
+        return Cells(np.zeros(len(numbers), bool), numbers.astype(target, copy=False))
+    floats = numbers.astype(np.float64, copy=False)
+    if len(infinite := floats[np.isinf(floats)]):
+        raise invalid(f"column {name!r}", "finite numbers", infinite[0])
+    return Cells(np.isnan(floats), floats)
 
 
 def _read_times(array: Any, missing: NDArray[np.bool_], name: object) -> Cells:

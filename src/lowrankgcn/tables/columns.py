@@ -190,12 +190,12 @@ class Scores:
         median = float(np.median(numbers[~cells.missing]))
         numbers[cells.missing] = median
         values, counts = np.unique(numbers, return_counts=True)
-        mean = float(np.average(values, weights=counts))
-        deviation = float(np.sqrt(np.average((values - mean) ** 2, weights=counts)))
+        mean = float(values @ counts) / len(numbers)
+        deviation = float(np.sqrt((values - mean) ** 2 @ counts / len(numbers)))
         if deviation <= _CONSTANT * (1 + abs(mean)):
             deviation = math.inf
         ranks = np.cumsum(counts) - (counts + len(numbers)) / 2  # from the middle; ties share one
-        ranks = ranks / (np.sqrt(np.average(ranks**2, weights=counts)) or 1.0)
+        ranks = ranks / (np.sqrt(ranks**2 @ counts / len(numbers)) or 1.0)
         most = min(len(values), _KNOTS) if ranked and deviation < math.inf else 0
         kept = np.unique(np.linspace(0, len(values) - 1, most).round().astype(np.intp))
         knots, ranks = values[kept], ranks[kept]
@@ -210,11 +210,15 @@ class Scores:
 
     def read(self, cells: Cells) -> tuple[FloatArray, FloatArray]:
         """Return standard scores and standardised ranks, each of shape (n,)."""
+        standard, filled = self.standard(cells)
+        return standard, np.interp(filled, self.knots, self.ranks) if len(self.knots) else standard
+
+    def standard(self, cells: Cells) -> tuple[FloatArray, FloatArray]:
+        """Return standard scores and the numbers that they are scores of."""
         with np.errstate(over="ignore"):
             numbers = np.ldexp(cells.as_floats(self.name, self.unit), -self.exponent)
         filled = np.where(cells.missing, self.median, np.clip(numbers, -_LARGEST, _LARGEST))
-        standard = (filled - self.mean) / self.deviation
-        return standard, np.interp(filled, self.knots, self.ranks) if len(self.knots) else standard
+        return (filled - self.mean) / self.deviation, filled
 
 
 @saved

@@ -279,7 +279,8 @@ def _binned_columns(table: Table, scored: Mapping[Name, Scores]) -> set[Name]:
     if len(scored) <= _MOST_BINNED:
         return set(scored)
     step = -(-len(table) // _SAMPLE)
-    columns = [score.read(table[name])[0][::step] for name, score in scored.items()]
+    some = table.take(slice(None, None, step))
+    columns = [score.standard(some[name])[0] for name, score in scored.items()]
     points = np.clip(np.stack(columns), -_FARTHEST, _FARTHEST)
     points -= points.mean(axis=1, keepdims=True)
     n = points.shape[1]

@@ -13,7 +13,6 @@ from functools import partial
 from threading import Lock
 from typing import Any, final
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
@@ -179,6 +178,15 @@ class Table:
         return matrix
 
 
+def is_frame(value: Any) -> bool:
+    """Return whether a value is a frame of pandas or of a library that narwhals supports."""
+    if isinstance(value, Table | np.ndarray):
+        return False
+    import narwhals as nw  # slow to load, and not used for files
+
+    return bool(nw.dependencies.is_into_dataframe(value))
+
+
 def _raw_columns(frame: Any, argument: str) -> tuple[dict[Name, Any], int, bool]:
     """Return the columns of a table before they are read, its number of rows, and if it has names.
 
@@ -190,6 +198,8 @@ def _raw_columns(frame: Any, argument: str) -> tuple[dict[Name, Any], int, bool]
         frame = frame.to_frame()
     named = isinstance(frame, (pd.DataFrame, Mapping))
     if not named:
+        import narwhals as nw  # slow to load, and not used for files
+
         try:
             native = nw.from_native(frame, eager_only=True, pass_through=True)
         except nw.exceptions.DuplicateError as error:

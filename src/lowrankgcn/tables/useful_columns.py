@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 
 from lowrankgcn._format import percent
 from lowrankgcn.tables.cells import Name
-from lowrankgcn.tables.column_choice import MIXED_SHARE, Columns, Kind
+from lowrankgcn.tables.column_choice import Columns, Kind
+from lowrankgcn.tables.left_out import MIXED_SHARE
 from lowrankgcn.tables.table import Table
 from lowrankgcn.tables.text_vectors import TextVectors
 from lowrankgcn.tables.texts import TextColumn
@@ -138,8 +139,8 @@ def keep_useful(
             if trial.counts:
                 advice = f"--{_OPTIONS[trial.kind]} {str(name)!r} keeps it"
                 notes.append(
-                    f"the rows are sorted by class, so column {name!r}, which numbers them, "
-                    f"predicts it ({reason}); it stays out ({advice})"
+                    f"column {name!r} numbers the rows, whose order predicts the class "
+                    f"({reason}); it stays out ({advice})"
                 )
                 continue
             kept[name] = trial

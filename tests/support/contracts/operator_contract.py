@@ -145,7 +145,7 @@ def scipy_interop(operator: Any, dense: np.ndarray, tolerance: float) -> None:
     close(linear @ X, dense @ X, tolerance)
     close(linear.T @ X, dense.T @ X, tolerance)
     close(linear.matvec(X[:, 0]), dense @ X[:, 0], tolerance)
-    close(linear.matvec(X[:, :1]), dense @ X[:, :1], tolerance)
+    close(linear.matmat(X[:, :1]), dense @ X[:, :1], tolerance)
     close(linear.rmatvec(X[:, 0]), dense.T @ X[:, 0], tolerance)
     close((2.0 * linear) @ X, 2 * dense @ X, tolerance)
     if n >= 4 and dense.any():  # ARPACK has no start in the range of zero

@@ -24,6 +24,8 @@ from lowrankgcn.spectral.solvers.solution import (
 
 _EXTRA = 5  # additional singular vectors, for more accurate pairs
 _SMALL_MATRIX = 512  # rows up to which a second thread slows LAPACK down
+# Columns of Z from which few pairs are computed instead of all, and their number for each pair.
+_LARGE_GRAM, _FEW = 1024, 8
 
 
 def solve_dense(laplacian: Laplacian, request: Request) -> Solution:
@@ -46,18 +48,27 @@ def solve_dense(laplacian: Laplacian, request: Request) -> Solution:
 
 
 def solve_svd(laplacian: Laplacian, request: Request) -> Solution:
-    """Compute all pairs of 𝓛 = I − Z Zᵀ up to the numerical rank of Z (section A3.1).
+    """Compute the pairs of 𝓛 = I − Z Zᵀ up to the numerical rank of Z (section A3.1).
 
     With ZᵀZ v = μv the pair is λ = 1 − μ, u = Z v/√μ; all other eigenvalues are 1. Rows of isolated
     nodes are zero in Z and belong to the null space. The shift of the Laplacian must be constant.
+    All pairs are computed, or only the requested ones if they are few of many and the method is
+    "auto".
     """
     factor = _factor(laplacian)
     assert laplacian.has_constant_shift
 
     gram = _deflated_gram(laplacian, factor)
-    squares, right = eigh(gram)
     # Eigenvalues of a Gram matrix are known to rounding of its norm, which is at most one.
-    rank = int((squares > 16 * len(gram) * np.finfo(float).eps).sum())
+    least = 16 * len(gram) * np.finfo(float).eps
+    complete = True
+    few = request.method == "auto" and not request.largest
+    if few and len(gram) > _LARGE_GRAM and 0 < _FEW * request.count <= len(gram):
+        squares, right = eigh(gram, request.count)
+        complete = bool(squares[0] <= least)
+    if complete:
+        squares, right = eigh(gram)
+    rank = int((squares > least).sum())
     squares, right = squares[::-1][:rank], right[:, ::-1][:, :rank]
 
     def build(index: NDArray[np.intp], dtype: Any, lead: int = 0) -> Built:
@@ -72,6 +83,8 @@ def solve_svd(laplacian: Laplacian, request: Request) -> Solution:
         return built, residuals
 
     values = np.clip(1.0 - squares, SMALLEST, 1.0)
+    if not complete:
+        return Solution(values, "svd", build)
     bulk = laplacian.n - laplacian.null_space.dimension - rank
     return Solution(values, "svd", build, complete=True, bulk_value=1.0, bulk_count=bulk)
 
@@ -164,8 +177,10 @@ def _reorthogonalized(gram: FloatArray, v: FloatArray, mu: FloatArray) -> FloatA
     return corrected
 
 
-def eigh(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Compute all eigenpairs of a symmetric matrix, ascending."""
-    with single_threaded_blas() if len(matrix) <= _SMALL_MATRIX else nullcontext():
-        values, vectors = la.eigh(matrix)
+def eigh(matrix: FloatArray, count: int | None = None) -> tuple[FloatArray, FloatArray]:
+    """Compute all eigenpairs of a symmetric matrix, or the largest ones, ascending."""
+    n = len(matrix)
+    largest = None if count is None else (n - count, n - 1)
+    with single_threaded_blas() if n <= _SMALL_MATRIX else nullcontext():
+        values, vectors = la.eigh(matrix, subset_by_index=largest)
     return values, vectors

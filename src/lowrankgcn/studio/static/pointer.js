@@ -13,6 +13,7 @@ const QUIET = 80; // milliseconds until its row is asked for
 const TURN = 0.008; // angle per pixel
 const pointers = new Map(); // fingers, or the mouse while its button is down
 let encircling = false;
+let pointed = [0, 0]; // where the pointer is
 let asking = 0;
 
 /** Switch the lasso on or off. */
@@ -106,8 +107,16 @@ function hover(row, x, y) {
     tip.dataset.row = row;
     tip.classList.toggle("complete", Boolean(cells));
   } else tip.firstChild.replaceWith(line);
-  tip.style.left = `${Math.min(x + 14, view.camera.width - tip.offsetWidth - 6)}px`;
-  tip.style.top = `${Math.min(y + 14, view.camera.height - tip.offsetHeight - 6)}px`;
+  pointed = [x, y];
+  moveTip();
+}
+
+/** Keep the tip within the map; a picture makes it higher when it arrives. */
+function moveTip() {
+  const [x, y] = pointed;
+  const { offsetWidth, offsetHeight, style } = $("tip");
+  style.left = `${Math.max(0, Math.min(x + 14, view.camera.width - offsetWidth - 6))}px`;
+  style.top = `${Math.max(0, Math.min(y + 14, view.camera.height - offsetHeight - 6))}px`;
 }
 
 /** Ask for the cells of the row under the pointer, if the pointer rests. */
@@ -127,6 +136,7 @@ function title(cells) {
 
 export function connectPointer() {
   store.on("map", () => {
+    new ResizeObserver(moveTip).observe($("tip"));
     overlay.addEventListener("pointerdown", down);
     overlay.addEventListener("pointermove", move);
     overlay.addEventListener("pointerup", up);
