@@ -98,7 +98,8 @@ class Eigenpairs:
     next_eigenvalue : float
         The first eigenvalue left out, NaN if unknown or if none is left.
     spectrum : WholeSpectrum or None
-        All eigenvalues, if the solver computes them.
+        All eigenvalues, if the solver computes them. "dense" and "svd" do; "auto" computes few
+        pairs alone on hypergraphs of more than 1024 hyperedges.
 
     See Also
     --------

@@ -1,8 +1,9 @@
 """Eigensolvers with one call shape, ``solver(laplacian, request) -> Solution``, and their choice.
 
-Direct solvers compute every eigenvalue, iterative ones those at one end of the spectrum. The null
-space is known exactly (:class:`~lowrankgcn.spectral.laplacian.NullSpace`); all solvers work on its
-complement. ``nearly`` returns None if it cannot compute the requested pairs.
+Direct solvers compute every eigenvalue (``svd`` only few of many if the method is "auto"),
+iterative ones those at one end of the spectrum. The null space is known exactly
+(:class:`~lowrankgcn.spectral.laplacian.NullSpace`); all solvers work on its complement. ``nearly``
+returns None if it cannot compute the requested pairs.
 
 ========= ============================================== ===========================================
 solver    for                                            cost

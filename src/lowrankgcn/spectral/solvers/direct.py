@@ -52,7 +52,8 @@ def solve_svd(laplacian: Laplacian, request: Request) -> Solution:
 
     With ZᵀZ v = μv the pair is λ = 1 − μ, u = Z v/√μ; all other eigenvalues are 1. Rows of isolated
     nodes are zero in Z and belong to the null space. The shift of the Laplacian must be constant.
-    All pairs are computed, or only the requested ones if they are few of many.
+    All pairs are computed, or only the requested ones if they are few of many and the method is
+    "auto".
     """
     factor = _factor(laplacian)
     assert laplacian.has_constant_shift
@@ -61,7 +62,8 @@ def solve_svd(laplacian: Laplacian, request: Request) -> Solution:
     # Eigenvalues of a Gram matrix are known to rounding of its norm, which is at most one.
     least = 16 * len(gram) * np.finfo(float).eps
     complete = True
-    if len(gram) > _LARGE_GRAM and 0 < _FEW * request.count <= len(gram) and not request.largest:
+    few = request.method == "auto" and not request.largest
+    if few and len(gram) > _LARGE_GRAM and 0 < _FEW * request.count <= len(gram):
         squares, right = eigh(gram, request.count)
         complete = bool(squares[0] <= least)
     if complete:
