@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
+#: How to decide about columns in Python; commands have options for it.
+COLUMN_ADVICE = "; to decide it yourself, convert columns to floats, dates or pandas' type category"
 TORCH_MISSING = "networks need torch: pip install 'lowrankgcn[nn]'"
 
 

@@ -203,3 +203,16 @@ def test_files_that_are_not_one_table_are_named(
         error = refused(capsys, "classify", str(folder), "--target", "kind", "--out", new)
         assert message in error and "1.parquet" in error
         assert not Path(new).exists()
+
+
+def test_warnings_about_columns_are_in_the_words_of_commands(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, path in enumerate(sorted(folder.iterdir())):
+        table = pd.read_parquet(path)
+        codes = [f"{number}{k * 7919 % 997:03d}x" for k in range(len(table))]
+        table.assign(code=pd.array(codes, "string")).to_parquet(path, index=False)
+    options = ["--target", "kind", "--save", str(tmp_path / "model"), "--json"]
+    assert call("classify", str(folder), *options) == 0
+    (warning,) = json.loads(capsys.readouterr().out)["warnings"]
+    assert "column 'code' is left out" in warning and "pandas" not in warning

@@ -22,7 +22,7 @@ from lowrankgcn._parallel import map_chunks
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.class_labels import labelled_cells
-from lowrankgcn.exceptions import ColumnWarning, warn_caller, without_options
+from lowrankgcn.exceptions import COLUMN_ADVICE, ColumnWarning, warn_caller, without_options
 from lowrankgcn.gp.node_features import is_narrow
 from lowrankgcn.gp.node_graph import carries_features
 from lowrankgcn.graphs import Graph
@@ -40,7 +40,6 @@ IMPORTANCE = "_importance"  # of the columns on the rows given to fit, once comp
 _SAVED_RESULTS = {"columns_", "timings_", "loss_curve_", "n_iter_", IMPORTANCE}
 _SAVED_ROWS = {"label_distributions_", "unplaced_"}
 _LARGEST = 1e295
-_ADVICE = "to decide it yourself, convert columns to floats, dates or pandas' type category"
 
 Kind = Literal["points", "table", "nodes", "sparse", "incidence", "affinities", "graph"]
 
@@ -289,7 +288,7 @@ def _choose(table: Table, y: Any, *, constants: bool) -> Columns | None:
         return None
     if notes := [*left_out_notes(columns.left_out, ["identifier"]), *columns.notes]:
         texts = map(without_options, notes)
-        warn_caller("; ".join([*texts, _ADVICE]), ColumnWarning)
+        warn_caller("; ".join(texts) + COLUMN_ADVICE, ColumnWarning)
     return columns
 
 
