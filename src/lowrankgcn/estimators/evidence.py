@@ -4,56 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
-import scipy  # loads its parts when they are used
 from numpy.typing import NDArray
 
 from lowrankgcn._format import percent, plural, rounded_percent
 from lowrankgcn.estimators.explanation import block_words
-from lowrankgcn.gp.shares import evenness
+from lowrankgcn.estimators.reliability import (
+    DEPENDENCE,
+    MOST_BINS,
+    SAME_PROBABILITY,
+    ReliabilityBin,
+    chance,
+    confusion_counts,
+    log_loss,
+    reliability_bins,
+    share_interval,
+)
+from lowrankgcn.gp.shares import apply_factors, evenness
 from lowrankgcn.operators import FloatArray
 
 # A label is suspicious if it is wrong with more than this probability, if that share of all labels
 # is wrong and the distribution without it is right (benchmarks/few_labels.py).
 _WRONG_LABELS, _SUSPICIOUS = 0.05, 0.33
-_MOST_BINS = 10
-_ROWS_OF_A_BIN = 10  # fewer rows show chance more than calibration
-_SAME_PROBABILITY = 0.01
-_INTERVAL = 0.9
-_NORMAL_QUANTILE = 1.645  # 90 % of a normal distribution lie within this many deviations
-# Leave-one-out predictions of labelled rows depend on each other: m labels count as m/1.5.
-_DEPENDENCE = 1.5
 # Numbers of labels for which the accuracy counts that the probabilities of unlabelled rows promise,
 # in the estimate and in the width of its interval (benchmarks/few_labels.py).
 _PROMISE, _WIDTH = 80.0, 40.0
 _BY_CLASS = 0.5  # evenness of the labels
-_SAMPLE = 20  # labels, from which the share of unseen classes is estimated
+_SAMPLE = 20  # labels, from which the share of unseen classes is shown
+# Labelled rows may differ from the others, if they were suggested. This part of the difference
+# between the mean probabilities is added to their accuracy.
+_HARDER = 0.5
 _LEAST_LABELS = 2  # of a class: without its only label, a class cannot be predicted
 
 _NOT_KNOWN = "not known yet: label a second row of each class"
-
-
-class ReliabilityBin(NamedTuple):
-    """Labelled rows with similar leave-one-out probabilities of their predicted class.
-
-    Attributes
-    ----------
-    probability : float
-        Mean probability.
-    correct : float
-        Share of the rows whose predicted class is their label.
-    rows : int
-    chance : float
-        Half-width of the range around `probability` that contains `correct` in nine of ten cases
-        if the probabilities are right.
-    """
-
-    probability: float
-    correct: float
-    rows: int
-    chance: float
 
 
 @final
@@ -80,14 +65,20 @@ class Evidence:
     Notes
     -----
     Two estimates of the accuracy on new rows are combined. With few labels, leave-one-out is off by
-    15 points or more, because a class loses much of what is known of it. Suggested labels differ
-    from other rows, so it is too low. The mean probability of the unlabelled rows is an estimate,
-    too. Over tables it is off by 7 points, but it depends on the model alone. The accuracy is
-    :math:`\lambda p + (1 - \lambda) q` with :math:`\lambda = 80 / (80 + m)`, the mean probability
-    p, and the share q of labelled rows that are predicted correctly. If labels were drawn class by
-    class, p and q are means over the classes: of the rows predicted as a class, and of the rows
-    with its label. Recall and precision combine those of a class in the same way, and F1 follows
-    from them. Everything else is leave-one-out alone.
+    15 points or more, because a class loses much of what is known of it. The mean probability of
+    the unlabelled rows is an estimate, too. Over tables it is off by 7 points, but it depends on
+    the model alone. The accuracy is :math:`\lambda p + (1 - \lambda) q` with
+    :math:`\lambda = 80 / (80 + m)`, the mean probability p, and the share q of labelled rows that
+    are predicted correctly. Suggested rows are harder than others, so half of the difference
+    between p and the mean leave-one-out probability of labelled rows is added to q. Rows of classes
+    without a label are wrong, whatever their probability, so p is multiplied by
+    :math:`1 - s/(m + 20)` with s classes of one label: the estimate of Good and Turing, shrunk
+    because it varies much with few labels.
+
+    If labels were drawn class by class, p and q are means over the classes, without these two
+    corrections: of the rows predicted as a class, and of the rows with its label. Recall and
+    precision combine those of a class in the same way, and F1 follows from them. Everything else is
+    leave-one-out alone.
 
     A row with the only label of its class cannot be predicted correctly without it. So a class with
     fewer than two labels has no scores (None) and does not count in their means. With fewer than
@@ -169,16 +160,26 @@ class Evidence:
             return np.nan
         if self.by_class:
             return self.balanced_accuracy
-        labelled = self._decided.trace() / len(self.codes)
-        promised = np.nan if self.promised is None else np.nansum(self.promised.prod(axis=1))
-        return float(self._combined(labelled, promised))
+        m = len(self.codes)
+        labelled = self._decided.trace() / m
+        if self.promised is None:
+            return float(labelled)
+        promised = float(np.nansum(self.promised.prod(axis=1)))
+        easier = promised - self._classified.max(axis=1).mean()
+        labelled = np.clip(labelled + _HARDER * easier, 0.0, 1.0)
+        unseen = (self.class_counts == 1).sum() / (m + _SAMPLE)
+        return float(self._combined(labelled, promised * (1.0 - unseen)))
+
+    @property
+    def _classified(self) -> FloatArray:
+        """As `distributions`, under the class shares of new rows."""
+        shares = self.distributions
+        return shares if self.factors is None else apply_factors(shares, self.factors)
 
     @property
     def _decided(self) -> NDArray[np.int64]:
         """As `confusion`, under the class shares of new rows."""
-        factors = 1.0 if self.factors is None else self.factors
-        predicted = (self.distributions * factors).argmax(axis=1)
-        return _confusion(self.codes, predicted, self.n_classes)
+        return confusion_counts(self.codes, self._classified.argmax(axis=1), self.n_classes)
 
     def _combined(self, labelled: Any, promised: Any) -> Any:
         """Combine shares of labelled rows with promised ones; NaN if both are not known."""
@@ -246,13 +247,12 @@ class Evidence:
     @property
     def confusion(self) -> NDArray[np.int64]:
         """Number of rows by label (row) and leave-one-out class (column), shape (C, C)."""
-        return _confusion(self.codes, self.predicted, self.n_classes)
+        return confusion_counts(self.codes, self.predicted, self.n_classes)
 
     @property
     def mistakes(self) -> list[tuple[int, int, int]]:
         """Label, another class and how many rows were taken for it; the most frequent first."""
-        wrong = self.confusion
-        np.fill_diagonal(wrong, 0)
+        wrong = self.confusion * (1 - np.eye(self.n_classes, dtype=int))
         pairs = np.argwhere(wrong)
         order = np.argsort(-wrong[tuple(pairs.T)], kind="stable")
         return [(int(label), int(other), int(wrong[label, other])) for label, other in pairs[order]]
@@ -307,7 +307,7 @@ class Evidence:
     def _size(self) -> float:
         """Number of labels that would give an interval of that width."""
         m = len(self.codes)
-        return float(m) if self.promised is None else (m + _WIDTH) * _DEPENDENCE / 3.0
+        return float(m) if self.promised is None else (m + _WIDTH) * DEPENDENCE / 3.0
 
     @property
     def has_scores(self) -> NDArray[np.bool_]:
@@ -368,7 +368,7 @@ class Evidence:
             return "Probabilities agree with the accuracy on the labelled rows."
         high = "high" if self.overconfidence > 0 else "low"
         text = f"Probabilities are {plural(points, 'point')} too {high} on the labelled rows"
-        if abs(self.overconfidence) <= _chance(self.distributions.max(axis=1)):
+        if abs(self.overconfidence) <= chance(self.distributions.max(axis=1)):
             rows = plural(len(self.codes), "labelled row")
             return f"{text}, which can be chance with {rows}."
         return f"{text}."
@@ -382,27 +382,14 @@ class Evidence:
         return self.reliability_bins() if self.is_known else []
 
     def reliability_bins(
-        self, most: int = _MOST_BINS, same: float = _SAME_PROBABILITY
+        self, most: int = MOST_BINS, same: float = SAME_PROBABILITY
     ) -> list[ReliabilityBin]:
         """Return at most `most` bins of equal numbers of rows, at least ten.
 
         Neighbours whose mean probabilities differ by less than `same` are one bin.
         """
-        top = self.distributions.max(axis=1)
         correct = self.predicted == self.codes
-        n_bins = min(max(len(top) // _ROWS_OF_A_BIN, 1), most)
-        groups: list[NDArray[np.intp]] = []
-        for rows in np.array_split(np.argsort(top, kind="stable"), n_bins):
-            if groups and top[rows].mean() - top[groups[-1]].mean() < same:
-                groups[-1] = np.concatenate([groups[-1], rows])
-            else:
-                groups.append(rows)
-        return [
-            ReliabilityBin(
-                float(top[rows].mean()), float(correct[rows].mean()), len(rows), _chance(top[rows])
-            )
-            for rows in groups
-        ]
+        return reliability_bins(self.distributions.max(axis=1), correct, most, same)
 
     @property
     def kinds(self) -> dict[str, float]:
@@ -412,38 +399,3 @@ class Evidence:
             kind = block_words(name)
             shares[kind] = shares.get(kind, 0.0) + share
         return dict(sorted(shares.items(), key=lambda pair: -pair[1]))
-
-
-def _confusion(
-    codes: NDArray[np.integer[Any]], predicted: NDArray[np.intp], n_classes: int
-) -> NDArray[np.int64]:
-    """Return the number of rows by class and predicted class, shape (C, C)."""
-    pairs = np.bincount(n_classes * codes + predicted, minlength=n_classes**2)
-    return pairs.reshape(n_classes, n_classes)
-
-
-def share_interval(share: float, n: float) -> tuple[float, float]:
-    """Return the confidence interval of a share of `n` labelled rows."""
-    count, tail = n / _DEPENDENCE, (1 - _INTERVAL) / 2
-    hits = share * count
-    low = scipy.special.betaincinv(hits, count - hits + 1, tail) if hits > 0 else 0.0
-    high = scipy.special.betaincinv(hits + 1, count - hits, 1 - tail) if share < 1 else 1.0
-    return float(low), float(high)
-
-
-def log_loss(
-    codes: NDArray[np.integer[Any]], distributions: FloatArray, least: float = 1e-12
-) -> float:
-    """Return the mean cross-entropy; probabilities below `least` count as that.
-
-    >>> round(log_loss(np.array([0, 1]), np.array([[0.5, 0.5], [1.0, 0.0]]), least=0.5), 3)
-    0.693
-    """
-    probabilities = distributions[np.arange(len(codes)), codes]
-    return -float(np.log(np.clip(probabilities, least, 1.0)).mean())
-
-
-def _chance(probabilities: NDArray[np.float64]) -> float:
-    """Return the half-width of the 90 % range of the share of correct rows."""
-    variance = np.sum(probabilities * (1 - probabilities))
-    return float(_NORMAL_QUANTILE * np.sqrt(max(variance, 0.0)) / len(probabilities))

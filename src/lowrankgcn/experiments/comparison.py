@@ -34,7 +34,7 @@ from sklearn import datasets as sklearn_datasets
 from lowrankgcn import datasets
 from lowrankgcn._format import shorten
 from lowrankgcn._validation import invalid, positive_int
-from lowrankgcn.estimators.evidence import log_loss
+from lowrankgcn.estimators.reliability import log_loss
 from lowrankgcn.experiments.methods import Method, given_weights
 from lowrankgcn.graphs import AdjacencyGraph, Hypergraph
 from lowrankgcn.tables import Cells, Table

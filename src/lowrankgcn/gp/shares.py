@@ -22,7 +22,7 @@ from lowrankgcn.operators import FloatArray
 _STEPS = 30
 _SHRINKAGE = 0.3  # weight of the label shares
 _CLEAR = 0.1  # Kullback-Leibler divergence from which differences are applied by half
-_SAMPLED = 10.0  # weight of the shares of labels that were drawn at random, over m²
+_SAMPLED = 20.0  # weight of the shares of labels that were drawn at random, over m³
 _MANY = 10  # labels per class from which the scores know these shares
 _RARELY, _PARTLY = 5.0, 0.3  # how seldom a class has few rows, and how often one more label
 _SHORT = 0.5  # closeness to the largest class below which a class was hard to find
@@ -88,16 +88,16 @@ def label_factors(counts: NDArray[np.intp]) -> FloatArray:
 
     With few labels, scores do not know the shares, because the variance of the constant is small
     (:class:`lowrankgcn.gp.recipe.FewLabels`). If the labels are a sample, the factors are powers
-    10/m² of the shares with one more label of each class. From ten labels per class on they are
+    20/m³ of the shares with one more label of each class. From ten labels per class on they are
     one.
 
     >>> label_factors(np.array([7, 1])).round(2).tolist(), label_factors(np.array([2, 2])).tolist()
-    ([1.06, 0.89], [1.0, 1.0])
+    ([1.02, 0.97], [1.0, 1.0])
     """
     m, n_classes = int(counts.sum()), len(counts)
     if m >= _MANY * n_classes:
         return np.ones(n_classes)
-    power = (1.0 - evenness(counts)) * _SAMPLED / m**2
+    power = (1.0 - evenness(counts)) * _SAMPLED / m**3
     factors: FloatArray = (n_classes * (counts + 1) / (m + n_classes)) ** power
     return factors
 

@@ -24,11 +24,11 @@ from scipy.linalg import cho_factor, cho_solve
 
 from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn.estimators.class_labels import read_labels
-from lowrankgcn.estimators.evidence import share_interval
 from lowrankgcn.estimators.explanation import Contribution, ExplainedRow
 from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.estimators.gp_fitting import prepare_rows
 from lowrankgcn.estimators.parameters import GPParameters, checked
+from lowrankgcn.estimators.reliability import share_interval
 from lowrankgcn.estimators.rows import read_rows
 from lowrankgcn.estimators.semi_supervised import draw_seed
 from lowrankgcn.gp.blocks import Views

@@ -235,7 +235,7 @@ def share_factors(distributions: Array, classes: Sequence[int]) -> Array:
     close = [max(0.0, 1 - (most - count) / (1 + math.sqrt(most))) for count in counts]
     even = drawn_by_class(counts)
     smoothed = [n_classes * (count + 1) / (m + n_classes) for count in counts]
-    power = 0.0 if m >= 10 * n_classes else 10 / m**2 * (1 - even)
+    power = 0.0 if m >= 10 * n_classes else 20 / m**3 * (1 - even)
     of_labels = np.array([p**power for p in smoothed])
     known = np.array(counts) / m
     shares = known
