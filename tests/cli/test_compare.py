@@ -71,6 +71,27 @@ class TestOutput:
         assert f"| {100 * peer['accuracy']:.1f}" in page.read_text().replace("*", "")
         assert page.read_text().endswith(f"{document['verdict']}\n")
 
+    def test_texts_and_vectors(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """All methods read columns of free text and of vectors."""
+        generator, kind = np.random.default_rng(0), np.arange(40) % 2
+        words = np.array([["cold", "rain", "storm", "wind"], ["sun", "warm", "dry", "clear"]])
+        frame = pd.DataFrame(
+            {
+                "report": [
+                    " ".join(generator.choice(words[k], 4)) + f" on day {i}"
+                    for i, k in enumerate(kind)
+                ],
+                "sensor": list(generator.normal(size=(40, 3)) + 2 * kind[:, None]),
+                "kind": np.where(kind == 1, "fair", "bad"),
+            }
+        )
+        path = tmp_path / "days.parquet"
+        frame.to_parquet(path)
+        methods = ["--methods", "gp,gcn,logistic,spreading-knn", "--splits", "1", "-l", "6"]
+        assert call("compare", str(path), "--target", "kind", "--json", *methods) == 0
+        for row in json.loads(capsys.readouterr().out)["results"][0]["methods"]:
+            assert row["accuracy"] > 0.8, row
+
     def test_terminal_agrees_with_json(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,36 @@ class TestSpelling:
         said = refused(capsys, "classify", str(path), "-t", "kind", "--merge-classes", "a=b")
         assert "'b', which is no class" in said and len(said.splitlines()) == 1
         refused(capsys, "classify", str(path), "-t", "kind", "--merge-classes", "Yes")
+
+    def test_a_blank_after_a_class(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The notes' options, one for each class, merge "Yes " although "Yes" is a class too."""
+        path, frame = tmp_path / "t.csv", flowers()
+        known = np.flatnonzero(frame["kind"].notna())
+        yes = frame["kind"][known] == "virginica"
+        frame.loc[known, "kind"] = np.where(yes, "Yes", "No")
+        frame.loc[known[yes][:2], "kind"] = ["Y", "Yes "]
+        frame.loc[known[~yes][:1], "kind"] = "N"
+        frame.to_csv(path, index=False)
+        options = [
+            note.partition("(--merge-classes ")[2] for note in classified(path, capsys)["notes"]
+        ]
+        merges = [shlex.split(option.removesuffix(" merges them)"))[0] for option in options]
+        assert merges == ["No=N", "Yes=Y,Yes "]
+        repeated = [text for merge in merges for text in ("--merge-classes", merge)]
+        document = classified(path, capsys, *repeated)
+        counts = {name: found["given"] for name, found in document["classes"].items()}
+        assert counts == {"No": (~yes).sum(), "Yes": yes.sum()}
+        assert len(document["notes"]) == 1
+
+    def test_a_repeated_marker(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path, frame = tmp_path / "t.csv", flowers()
+        empty = np.flatnonzero(frame["kind"].isna())
+        frame.loc[empty, "kind"] = np.where(empty % 2, "?", "todo")
+        frame.to_csv(path, index=False)
+        document = classified(path, capsys, "--unlabelled", "?", "--unlabelled", "todo")
+        assert not {"?", "todo"} & document["classes"].keys()
 
     def test_a_class_named_none(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         path, report = tmp_path / "parts.csv", tmp_path / "report.html"

@@ -48,6 +48,20 @@ class TestTask:
         days = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2020-01-03", None, None])})
         assert ComparisonTask("t", days, [0, 1, 0, 1]).numbers.ravel().tolist() == [-1, 1, 0, 0]
 
+    def test_vectors_keep_their_distances(self) -> None:
+        """One unit for all entries; a missing vector is the mean; hyperedges of neighbours."""
+        vectors = [[0.0, 0.0], [6.0, 0.0], None, [0.0, 8.0]]
+        frame = pd.DataFrame({"picture": vectors, "colour": list("abab")})
+        task = ComparisonTask("t", frame, [0, 1, 0, 1])
+        points = task.numbers[:, :2]
+        lengths = [np.linalg.norm(points[i] - points[j]) for i, j in ((0, 1), (0, 3), (1, 3))]
+        assert np.divide(lengths, lengths[0]) == pytest.approx([1, 8 / 6, 10 / 6])
+        assert points[2].tolist() == [0, 0]
+        assert task.numbers[:, 2:].tolist() == [[1, 0], [0, 1], [1, 0], [0, 1]]
+        assert task.notes == ("missing texts or vectors, replaced by means likewise: 1",)
+        assert not task.categorical
+        assert len(np.unique(hyperedges(task)[1])) == 4  # one for each row
+
     def test_classes(self) -> None:
         target = ["b", "a", None, "", "a", "b", "once", np.nan]
         task = ComparisonTask("t", pd.DataFrame({"x": range(8)}), target)

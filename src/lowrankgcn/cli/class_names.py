@@ -44,7 +44,7 @@ def merged_classes(
         if not equals or not name.strip():
             raise ValueError(f"--merge-classes: {_EXPECTED}, got {part!r}")
         for text in texts.split(","):
-            known = [one for one in counts.index if one in (text, text.strip())]
+            known = [one for one in (text, text.strip()) if one in counts.index]
             if not known or known[0] in new_name:
                 got = f"{text!r} twice" if known else f"{text!r}, which is no class"
                 raise ValueError(f"--merge-classes: {_EXPECTED}, got {got}")

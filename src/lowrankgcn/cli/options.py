@@ -43,7 +43,7 @@ _ANNOTATOR = "Name of the person who labels, with a separate journal: TABLE.NAME
 _SAFE = "In CSV, put an apostrophe before texts and names that spreadsheets read as formulas."
 _UNLABELLED = "Texts that mark unlabelled rows, such as NA,?; '' for empty cells only."
 _CLASS = "Text that is a class, such as none, although it often marks unlabelled rows; repeat."
-_MERGE = "Merge classes, such as 'Yes=yes,Y;No=no,N'."
+_MERGE = "Merge classes, such as 'Yes=yes,Y;No=no,N'; or repeat."
 _EDGES = "Edges of a graph of the rows: two columns of row numbers or --key, optionally weights."
 _HYPEREDGES = "Hyperedges of the rows: a column of row numbers or --key, and one of hyperedges."
 _VECTORS = "One vector of numbers for each row, such as an embedding, in a NumPy file (.npy)."
@@ -127,9 +127,9 @@ _OPTIONS = (
     ),
     _flag("--by-position", "Keep labels of a journal at their row numbers.", _LABELLING),
     _flag("--skip-unknown", "Leave out labels of rows that are not in the table.", _LABELLING),
-    _option("--unlabelled", str, "TEXT,TEXT,…", _UNLABELLED, _LABELLING),
+    _option("--unlabelled", list[str], "TEXT,TEXT,…", _UNLABELLED, _LABELLING),
     _option("--class", list[str], "TEXT", _CLASS, _LABELLING),
-    _option("--merge-classes", str, "NEW=OLD,…;…", _MERGE, _LABELLING),
+    _option("--merge-classes", list[str], "NEW=OLD,…;…", _MERGE, _LABELLING),
     _flag("--ignore-case", "Merge classes that differ by case or blanks only.", _LABELLING),
     _option("--drop", list[str], "COLUMN", "Column to ignore; repeat, or use commas.", _COLUMNS),
     _option("--categorical", list[str], "COLUMN", "Column to use as categories.", _COLUMNS),
@@ -208,6 +208,7 @@ FILES = "encoding delimiter decimal sheet header_row vectors"
 COLUMNS = f"unlabelled class_ merge_classes ignore_case drop categorical numeric text {FILES}"
 TABLES = f"labels key by_position skip_unknown {COLUMNS}"
 GRAPHS = "edges hyperedges"
+_JOINED = {"unlabelled": ",", "merge_classes": ";"}
 
 
 def command(names: str) -> Callable[[Callable[[Arguments], None]], Any]:
@@ -216,6 +217,9 @@ def command(names: str) -> Callable[[Callable[[Arguments], None]], Any]:
 
     def decorate(function: Callable[[Arguments], None]) -> Any:
         def run(**values: Any) -> None:
+            for name, mark in _JOINED.items():  # a repeated option adds to the earlier ones
+                if values.get(name) is not None:
+                    values[name] = mark.join(values[name])
             function(Arguments(**values))
 
         run.__name__, run.__doc__ = function.__name__, function.__doc__

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
@@ -39,6 +40,7 @@ from lowrankgcn.experiments.methods import Method, given_weights
 from lowrankgcn.graphs import AdjacencyGraph, Hypergraph
 from lowrankgcn.tables import Cells, Table
 from lowrankgcn.tables.cells import Name
+from lowrankgcn.tables.columns import VectorScores
 
 _LARGEST = 1e150  # squares, which variances need, stay finite
 SCORES = ("accuracy", "balanced_accuracy", "log_loss")
@@ -69,10 +71,11 @@ class ComparisonTask:
     rows : Table, (n, p)
         Input of this library's classifiers.
     numbers : (n, d) array of float64
-        Input of the other methods: numbers and dates standardised over all rows, one indicator for
-        every value of the other columns.
+        Input of the other methods: numbers and dates standardised over all rows, vectors in one
+        unit as this library scales them, one indicator for every value of the other columns.
     categorical : bool
-        Whether any column is not numeric.
+        Whether columns have other values than numbers, and none has vectors, which have no
+        hyperedges of values.
     classes : (n,) array of int
         Index into `class_names`; −1 where the class is unknown.
     class_names : tuple of str
@@ -101,13 +104,15 @@ class ComparisonTask:
         self.classes, self.class_names = classes.astype(np.intp), tuple(names)
         single = sorted(sizes.index[sizes == 1])
         single[3:] = ["…"] * (len(single) > 3)
-        numeric = [cells for _, cells in self.rows.items() if cells.kind == "number"]
-        self.categorical = len(numeric) < len(self.rows.names)
-        n_missing = sum(int(cells.missing.sum()) for cells in numeric)
+        missing: Counter[str] = Counter()
+        for _, cells in self.rows.items():
+            missing[cells.kind] += int(cells.missing.sum())
+        self.categorical = missing.keys() != {"number"} and "vector" not in missing
         changes = (
             ("classes of a single row are treated as unknown", ", ".join(single)),
             ("rows of unknown class, used unlabelled and not tested", int((classes < 0).sum())),
-            ("missing numbers, replaced by means where a method needs them", n_missing),
+            ("missing numbers, replaced by means where a method needs them", missing["number"]),
+            ("missing texts or vectors, replaced by means likewise", missing["vector"]),
         )
         self.notes = (*notes, *(f"{text}: {what}" for text, what in changes if what))
         self.numbers = np.hstack([_as_numbers(cells, name) for name, cells in self.rows.items()])
@@ -137,10 +142,12 @@ class ComparisonTask:
 
 
 def _as_numbers(cells: Cells, name: Name) -> NDArray[np.float64]:
-    """Standardise numbers and dates; return an indicator for every value of other columns."""
+    """Standardise numbers and dates, scale vectors; return an indicator for every other value."""
     if cells.kind == "category":
         texts = np.array([*map(str, cells.values), ""], dtype=object)[cells.codes]
         return np.asarray(pd.get_dummies(texts, dtype=np.float64))
+    if cells.kind == "vector":
+        return VectorScores.fit(cells, name).read(cells)
     values = pd.Series(cells.as_floats(name, cells.unit))
     if (largest := values.abs().max()) > _LARGEST:
         raise invalid(f"column {name!r}", f"numbers up to {_LARGEST:g}", f"{largest:g}")

@@ -148,7 +148,7 @@ def hyperedges(task: ComparisonTask) -> NDArray[np.int64]:
     """Return the members of the hyperedges that a user would build, as (row, hyperedge), (2, m).
 
     There is one for every value of every column (numbers in five bins) if the table has
-    categories, otherwise one for every row and its ten nearest rows.
+    categories and no vectors, otherwise one for every row and its ten nearest rows.
 
     >>> import pandas as pd
     >>> from lowrankgcn.experiments.comparison import ComparisonTask
