@@ -77,7 +77,7 @@ def test_compare_leaves_networks_out(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "torch is not installed" in done.stdout
     assert "SpectralGPClassifier" in done.stdout
-    done = python(COMMAND, "compare", folder / "whole.csv", *options, "--methods", "gcn")
+    done = python(COMMAND, "compare", folder / "whole.csv", *options, "--methods", "gcn", "--quiet")
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "torch is not installed; pip install 'lowrankgcn[nn]'" in done.stderr
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lowrankgcn.files import writing
 from lowrankgcn.files.label_studio import Prediction, make_tasks
 from tests.studio.client import Client
 from tests.studio.devtools import Browser
@@ -245,7 +247,7 @@ def test_history_and_notes(chromium: Browser, tmp_path: Path) -> None:
         person.labelled(0)
         newest = client.get("history?count=1")["steps"][0]
         assert (newest["by"], newest["row"]) == ("ben", 2) and newest["time"]
-        assert "by ben" in page.text("#target")
+        assert "by ben" in page.text("#by")
         page.run("localStorage.clear()")
         assert page.errors == []
     text = path.with_name("iris.csv.anna.labels.jsonl").read_text("utf-8")
@@ -280,7 +282,7 @@ def test_a_name_is_asked_once_if_several_people_share_a_studio(
         page.type("Zoë")
         page.key("Enter")
         person.labelled(3)  # the label was not lost
-        assert "by Zoë" in page.text("#target")
+        assert "by Zoë" in page.text("#by")
         person.stay()
         person.row(4)
         page.key("0")
@@ -322,6 +324,38 @@ def test_imported_predictions_are_shown_until_there_are_others(
         written = json.loads(Path(client.post("write", what="label-studio")["path"]).read_text())
         assert written[5]["predictions"][0]["model_version"] == "lowrankgcn"
         assert person.page.errors == []
+
+
+@needs_browser
+def test_the_page_shows_how_far_a_file_is_written(
+    chromium: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _ = iris(tmp_path)
+    held, write = threading.Event(), writing.TableSink.write
+
+    def slow(sink: Any, block: Any) -> None:
+        write(sink, block)
+        if not held.is_set():
+            held.wait(30)
+
+    monkeypatch.setattr(writing, "_ROWS", 50)
+    monkeypatch.setattr(writing.TableSink, "write", slow)
+    with studio(path, "species") as running:
+        page = Person(chromium, running).page
+        page.click_on("#write summary")
+        page.click_on("#write [data-what=labels]")
+        page.wait("document.querySelector('#message progress')?.max === 150")
+        assert Client(running).get("progress?what=labels") == {
+            "step": "writing",
+            "done": 0,
+            "total": 150,
+        }
+        assert "Writing 0" in page.text("#message")
+        held.set()
+        page.wait("document.querySelector('#message').textContent.startsWith('Written')")
+        assert page.run("document.querySelector('#message a').textContent") == "iris.labelled.csv"
+        assert page.errors == []
+    assert len(path.with_name("iris.labelled.csv").read_text().splitlines()) == 151
 
 
 @needs_browser

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -77,8 +78,11 @@ def test_labels_classify_digits(chromium: Browser, tmp_path: Path) -> None:
 
 def test_page_goes_on_after_the_server_was_killed(chromium: Browser, tmp_path: Path) -> None:
     path, truth = iris(tmp_path)
-    with studio_process(path, "species", token=_TOKEN) as first:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]  # another studio may take the usual one in between
+    with studio_process(path, "species", "--port", str(port), token=_TOKEN) as first:
         person = Person(chromium, first)
+        assert first.port == port
         person.click(0)
         person.assign(truth[person.focus])
         person.labelled(1)
@@ -89,7 +93,7 @@ def test_page_goes_on_after_the_server_was_killed(chromium: Browser, tmp_path: P
     row = person.page.run("Number(document.querySelector('.line.focus').dataset.row)")
     person.assign(truth[row])
     assert "1 label waits" in person.page.wait("document.getElementById('connection').textContent")
-    with studio(path, "species", "--port", str(first.port), token=_TOKEN):
+    with studio(path, "species", "--port", str(port), token=_TOKEN):
         person.page.wait("!document.body.classList.contains('away')")
         person.labelled(2)
         person.assign("setosa") if person.next() < 50 else person.assign("versicolor")
@@ -99,7 +103,7 @@ def test_page_goes_on_after_the_server_was_killed(chromium: Browser, tmp_path: P
     person.page.click_on("#grid .line:nth-child(5)")
     person.page.wait("document.querySelector('#grid .line:nth-child(5)').matches('.focus')")
     person.assign("virginica")
-    with studio(path, "species", "--port", str(first.port)) as third:
+    with studio(path, "species", "--port", str(port)) as third:
         refused = "document.getElementById('connection').textContent.includes('new address')"
         person.page.wait(refused)
         person.page.go(third.address)

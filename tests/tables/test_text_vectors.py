@@ -180,3 +180,22 @@ def test_texts_of_low_rank_give_the_same_vectors_each_time() -> None:
     first, second = (TextVectors.fit(column) for _ in range(2))
     assert first is not None and second is not None and len(column.values) > 200
     np.testing.assert_allclose(first.basis, second.basis, atol=1e-6)
+
+
+def test_vectors_that_are_fitted_later_are_the_same() -> None:
+    frame = reviews(200).drop(columns=["truth"])
+    frame["odd"] = [f"{chr(0x4E00 + k)} {chr(0x5E00 + k)} {chr(0x6E00 + k)}" for k in range(200)]
+    at_once = choose_columns(frame, "kind")
+    later = choose_columns(frame, "kind", fit_texts=False)
+    assert later.used == at_once.used and later.left_out == at_once.left_out
+    assert later.without_texts().features(frame).names == ("number",)
+    tables = [columns.features(frame) for columns in (at_once, later.with_texts(frame))]
+    np.testing.assert_allclose(tables[0]["review"].numbers, tables[1]["review"].numbers, atol=1e-6)
+
+
+def test_a_sentence_makes_a_column_no_numbers() -> None:
+    sentence = "there is no value in this cell today"
+    for others, kind in ((["1", "2", "3.5"], "number"), (["2024-01-01", "2024-05-01"], "date")):
+        assert TextColumn(cells(*others)).kind == kind
+        assert TextColumn(cells(sentence, *others)).kind == "category"
+        assert TextColumn(cells(*others, sentence)).parsed("number")[2] is not None

@@ -34,10 +34,12 @@ from lowrankgcn.tables import FittedTable
 _CHUNK = 512  # rows that pass through all trees at a time
 _STEPS = 3  # down the trees, before those in a leaf are left out
 _UNPACKED = 64  # rows whose sets of leaves are unpacked at a time
-_DENSE = 150_000  # leaves times classes up to which products of all leaves are faster than sums
+# Leaves times classes, and leaves of a tree on average, up to which products of all leaves are
+# faster than sums over one leaf of each tree.
+_DENSE, _DENSE_TREE = 150_000, 32
 # Costs for a row in nanoseconds: a step down a tree, a look-up, and a word of it.
 _STEP, _LOOK_UP, _WORD = 4.0, 40.0, 1.0
-_MOST_BYTES = 2**25  # of all sets of leaves
+_MOST_BYTES = 2**26  # of all sets of leaves
 
 
 @saved
@@ -249,26 +251,29 @@ class LeafSums:
         nodes = np.arange(len(block.column))
         leaf = block.children[:, 0] == nodes
         inner = np.flatnonzero(~leaf)
-        words = -(-int(leaf.sum()) // 64)
+        count, n_trees = int(leaf.sum()), len(block.roots)
+        self._aligned = count * values.shape[1] > _DENSE or count > _DENSE_TREE * n_trees
+        low, high, words = self._spans(leaf, inner)
         used = len(np.unique(features.owners[block.column[inner]]))
-        walk = len(block.roots) * block.depth * _STEP
+        walk = n_trees * block.depth * _STEP
         self._masked = used * (_LOOK_UP + _WORD * words) <= walk
         self._masked &= 8 * words * (len(inner) + used) <= _MOST_BYTES
         if not self._masked:
             return
         self._values = np.zeros((64 * words, values.shape[1]), np.float32)
-        self._values[: leaf.sum()] = values[leaf]
-        low, high = self._spans(leaf, inner)
+        self._values[low[leaf]] = values[leaf]
+        every = np.zeros(64 * words, bool)
+        every[low[leaf]] = True
         columns = block.column[inner]
         by_column = {int(c): inner[columns == c] for c in np.unique(columns)}
         tables = []
         for j, at, shares in features.indicators:
             X = (np.eye(len(shares) + 1, len(shares)) - shares).astype(np.float32)
-            sets = np.ones((len(X), 64 * words), bool)
+            sets = np.tile(every, (len(X), 1))
             for v in range(len(shares)):
                 for node in by_column.get(at + v, ()):
                     self._exclude(sets, X[:, v] > block.threshold[node], node, low, high)
-            if not sets.all():
+            if (sets != every).any():
                 tables.append((j, _packed(sets)))
         self._of_values = JointTables.of(tables, np.bitwise_and)
         self._limits: list[tuple[int, FloatArray]] = []
@@ -276,7 +281,7 @@ class LeafSums:
         for k, at in enumerate(features.number_places.tolist()):
             if at in by_column:
                 limits = np.unique(block.threshold[by_column[at]])
-                sets = np.ones((len(limits) + 1, 64 * words), bool)
+                sets = np.tile(every, (len(limits) + 1, 1))
                 bins = np.arange(len(sets))
                 for node in by_column[at]:
                     above = bins > np.searchsorted(limits, block.threshold[node])
@@ -285,8 +290,11 @@ class LeafSums:
                 self._limits.append((k, limits))
         self._of_numbers = JointTables.of(tables, np.bitwise_and)
 
-    def _spans(self, leaf: NDArray[np.bool_], inner: NDArray[np.intp]) -> tuple[Any, Any]:
-        """Return the first leaf below every node, and the end: trees are depth-first."""
+    def _spans(self, leaf: NDArray[np.bool_], inner: NDArray[np.intp]) -> tuple[Any, Any, int]:
+        """Return the place of the first leaf below every node, the end, and the number of words.
+
+        Trees are depth-first. If the leaves are aligned, each tree begins with a word.
+        """
         block = self._block
         low: NDArray[np.intp] = np.cumsum(leaf) - leaf
         high: NDArray[np.intp] = np.empty_like(low)
@@ -294,7 +302,12 @@ class LeafSums:
         left, right = block.children[inner].T
         for _ in range(block.depth):
             high[left], high[right] = low[right], high[inner]
-        return low, high
+        if not self._aligned:
+            return low, high, -(-int(leaf.sum()) // 64)
+        words = -(-(high - low)[block.roots] // 64)
+        moved = 64 * (np.cumsum(words) - words) - low[block.roots]
+        moves = np.repeat(moved, np.diff(np.append(block.roots, len(leaf))))
+        return low + moves, high + moves, int(words.sum())
 
     def _exclude(self, sets: Any, above: Any, node: int, low: Any, high: Any) -> None:
         left, right = self._block.children[node]
@@ -316,18 +329,26 @@ class LeafSums:
             left = of_numbers if left is None else np.bitwise_and(left, of_numbers, out=left)
         if left is None:  # no tree has a second leaf
             return np.tile(self._values.sum(axis=0).astype(float), (len(scores), 1))
+        if self._aligned:
+            return np.asarray(_incidence(_places(left), len(self._values)) @ self._values, float)
         sums = np.empty((len(scores), self._values.shape[1]))
         for start, stop in chunks(len(scores), _UNPACKED):
-            bits = np.unpackbits(left[start:stop].view(np.uint8), axis=1)
-            if self._values.size <= _DENSE:
-                sums[start:stop] = bits.astype(np.float32) @ self._values
-            else:  # one leaf of each tree is left
-                chosen: NDArray[Any] = np.flatnonzero(bits.view(np.bool_)).reshape(len(bits), -1)
-                chosen = chosen - np.arange(len(bits))[:, None] * bits.shape[1]
-                sums[start:stop] = _incidence(chosen, bits.shape[1]) @ self._values
+            bits = np.unpackbits(left[start:stop].view(np.uint8), axis=1, bitorder="little")
+            sums[start:stop] = bits.astype(np.float32) @ self._values
         return sums
 
 
 def _packed(sets: NDArray[np.bool_]) -> NDArray[np.uint64]:
     """Return sets as bits of words."""
-    return np.packbits(sets, axis=1).view(np.uint64)
+    return np.packbits(sets, axis=1, bitorder="little").view("<u8")
+
+
+def _places(words: NDArray[np.uint64]) -> NDArray[np.intp]:
+    """Return the places of the bits of rows whose words have at most one bit, shape (q, T).
+
+    All rows have T bits. The number of zeros below a bit is the number of ones in x − 1.
+    """
+    used = np.flatnonzero(words)
+    zeros = np.bitwise_count(words.ravel()[used] - np.uint64(1))
+    places: NDArray[np.intp] = (64 * (used % words.shape[1]) + zeros).astype(np.intp)
+    return places.reshape(len(words), -1)

@@ -63,7 +63,7 @@ function ask(rows, differ, name) {
   const question = name === null ? [`${verb}?`] : [`${verb} ${differ ? "by" : "as"} `, foreign(name, 60), "?"];
   if (differ && others) question.push(` ${others === 1 ? "1 row has" : `${whole(others)} rows have`} no label yet.`);
   $("ask-text").replaceChildren(...question);
-  box.querySelector("[value=all]").textContent = verb;
+  box.querySelector("[value=all]").textContent = differ && others && name !== null ? `Label all ${whole(rows)} rows` : verb;
   box.querySelector("[value=others]").textContent = others === 1 ? "Label the other row only" : `Label the other ${whole(others)} rows only`;
   box.querySelector("[value=others]").hidden = name === null || others === 0 || !differ;
   box.returnValue = "";

@@ -14,6 +14,7 @@ import { painted } from "./sync.js";
 
 const MOST_POINTS = 250_000; // more rows in the window are drawn as a density
 const MOST_SLOW = 20_000; // the same without WebGL2, or while moving on a slow machine
+const MOST_SELECTED = 100; // more selected rows have one ring where they lie close together
 const SLOW = 25; // milliseconds of a frame
 const REST = 140; // milliseconds without movement
 const UNKNOWN = 200; // certainty that rows without a prediction are drawn with; their grey is pale enough
@@ -131,7 +132,9 @@ function ring() {
   const sides = cellOf(view.camera);
   if (cell === String(sides)) return;
   cell = String(sides);
-  const rings = [...thinned(ringed.labelled, places, sides), ...ringed.selected];
+  const { labelled, selected } = ringed;
+  const few = selected.length <= MOST_SELECTED;
+  const rings = [...thinned(labelled, places, sides), ...(few ? selected : thinned(selected, places, sides))];
   panel.dataset.rings = rings.length;
   painter.setRings(Uint32Array.from(rings));
 }
