@@ -247,7 +247,7 @@ def test_history_and_notes(chromium: Browser, tmp_path: Path) -> None:
         person.labelled(0)
         newest = client.get("history?count=1")["steps"][0]
         assert (newest["by"], newest["row"]) == ("ben", 2) and newest["time"]
-        assert "by ben" in page.text("#target")
+        assert "by ben" in page.text("#by")
         page.run("localStorage.clear()")
         assert page.errors == []
     text = path.with_name("iris.csv.anna.labels.jsonl").read_text("utf-8")
@@ -282,7 +282,7 @@ def test_a_name_is_asked_once_if_several_people_share_a_studio(
         page.type("Zoë")
         page.key("Enter")
         person.labelled(3)  # the label was not lost
-        assert "by Zoë" in page.text("#target")
+        assert "by Zoë" in page.text("#by")
         person.stay()
         person.row(4)
         page.key("0")

@@ -114,6 +114,7 @@ export function connectHead() {
   });
   store.on("table", () => {
     const { name, target } = store.table;
+    $("target").replaceChildren("label: ", foreign(target, 60));
     $("name").textContent = name;
     document.title = `${name} · ${target} · studio`;
   });
@@ -128,9 +129,7 @@ export function connectHead() {
     const { version, labelled } = store.state;
     Object.assign(document.body.dataset, { version, labelled });
   });
-  store.on("table person", () => {
-    $("target").replaceChildren("label: ", foreign(store.table.target, 60), ...(person() ? [" by ", foreign(person(), 40)] : []));
-  });
+  store.on("table person", () => $("by").replaceChildren(...(person() ? ["by ", foreign(person(), 40)] : [])));
   store.on("selection", suggestions);
   store.on("connection", connection);
 }
