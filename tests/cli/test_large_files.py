@@ -17,7 +17,7 @@ import pytest
 
 import lowrankgcn as lg
 from lowrankgcn.files import blocks, read_file, writing
-from lowrankgcn.files.blocks import BlockFile, open_blocks
+from lowrankgcn.files.passes import BlockFile, open_blocks
 from tests.cli.commands import call, refused
 
 N = 900

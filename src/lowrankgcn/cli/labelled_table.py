@@ -41,8 +41,8 @@ from lowrankgcn.tables.left_out import left_out_notes
 from lowrankgcn.tables.useful_columns import keep_useful
 
 if TYPE_CHECKING:
-    from lowrankgcn.files.blocks import BlockFile
     from lowrankgcn.files.label_studio import Prediction
+    from lowrankgcn.files.passes import BlockFile
 
 
 @final

@@ -17,7 +17,7 @@ from lowrankgcn.files import TableFile, read_texts
 from lowrankgcn.files.writing import output_format
 
 if TYPE_CHECKING:
-    from lowrankgcn.files.blocks import BlockFile
+    from lowrankgcn.files.passes import BlockFile
 
 _WHOLE = ("sheet", "header_row", "vectors")  # options of tables that are read as a whole
 _FIRST = 5  # rows of a class that are in every sample
@@ -44,7 +44,7 @@ class SampledTable(NamedTuple):
 
     def notes(self, n_sampled: int) -> list[str]:
         """Return what the user should know about the sample."""
-        from lowrankgcn.files.blocks import MOST_LABELLED
+        from lowrankgcn.files.passes import MOST_LABELLED
 
         rows = f"{count(n_sampled)} of {count(self.n_rows)} rows"
         notes = [f"the kinds of the columns, and the model, are those of a sample of {rows}"]
@@ -56,7 +56,7 @@ class SampledTable(NamedTuple):
 
 def open_large(options: Mapping[str, Any], opinions: bool = False) -> BlockFile | None:
     """Open a large table, unless an option needs all of its rows in memory, and they fit."""
-    from lowrankgcn.files.blocks import open_blocks
+    from lowrankgcn.files.passes import open_blocks
 
     reading: dict[str, Any] = {name: options.get(name) for name in FILES.split()}
     if any(reading.pop(name, None) is not None for name in _WHOLE):
@@ -92,7 +92,7 @@ def draw_sample(
     """Draw the rows that a fit uses: all labelled ones, and a uniform sample of the others."""
     from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
     from lowrankgcn.estimators.semi_supervised import draw_seed
-    from lowrankgcn.files.blocks import draw_rows
+    from lowrankgcn.files.passes import draw_rows
 
     target = options["target"]
     with_target(source.file, target, bool(label_files), [])  # or an error, before all work

@@ -34,7 +34,7 @@ from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import finite_array, invalid, positive_int
 from lowrankgcn.distributed.partitions import Part, Partitions, compute, take
 from lowrankgcn.estimators.class_labels import labelled_cells, read_weights
-from lowrankgcn.estimators.rows import smallest_keys
+from lowrankgcn.estimators.row_sample import smallest_keys
 
 _FAN_IN = 8  # samples that one task joins
 _LARGE = 2**23  # bytes of a model that are sent once, and not with every computation

@@ -3,14 +3,16 @@
 Both classifiers run on the same rails: rows → graphs → eigenpairs → model → distributions.
 
 ======================================== ==========================================================
-``rows``, ``class_labels``               validate X and y; sample the rows to fit to; results
+``rows``, ``row_sample``                 validate X; sample the rows to fit to; results
+``class_labels``                         validates y
 ``parameters``                           validates the parameters of both classifiers
 ``gcn_features``, ``gcn_setup``          build features, graph and kernels of a network
 ``gcn_fitting``, ``gcn_model``           run all steps; compute class distributions of rows
 ``gcn_classifier``                       :class:`GCNClassifier`
 ``gp_fitting``, ``gp_model``             run all steps; compute class distributions of rows
 ``gp_classifier``                        :class:`SpectralGPClassifier`
-``gp_readouts``, ``label_audit``         sets, explanations, suggestions; audit of labels
+``evidence_attributes``, ``label_audit`` quality of predictions and labels as attributes
+``gp_readouts``                          sets, explanations, suggestions
 ``label_notes``                          warnings about spellings and leaks
 ``semi_supervised``                      ``predict``, ``score`` and tags of both classifiers
 ``evidence``, ``explanation``            quality of predictions; what they depend on

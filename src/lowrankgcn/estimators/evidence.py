@@ -388,8 +388,8 @@ class Evidence:
 
         Neighbours whose mean probabilities differ by less than `same` are one bin.
         """
-        correct = self.predicted == self.codes
-        return reliability_bins(self.distributions.max(axis=1), correct, most, same)
+        best = self.distributions.max(axis=1)
+        return reliability_bins(best, self.predicted == self.codes, most, same)
 
     @property
     def kinds(self) -> dict[str, float]:

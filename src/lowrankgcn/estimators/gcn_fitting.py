@@ -22,7 +22,8 @@ from lowrankgcn.estimators.class_labels import Labels
 from lowrankgcn.estimators.gcn_model import Ensemble, GCNModel, mean_softmax
 from lowrankgcn.estimators.gcn_setup import build_graph, choose_kernels, scaled_features
 from lowrankgcn.estimators.parameters import PENALTIES, GCNParameters
-from lowrankgcn.estimators.rows import NOT_BUILT_FROM_X, Rows, Sample
+from lowrankgcn.estimators.row_sample import Sample
+from lowrankgcn.estimators.rows import NOT_BUILT_FROM_X, Rows
 from lowrankgcn.exceptions import warn_caller
 from lowrankgcn.graphs import Graph
 from lowrankgcn.operators import FloatArray

@@ -17,7 +17,8 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.class_labels import Labels
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.parameters import GPParameters
-from lowrankgcn.estimators.rows import NOT_BUILT_FROM_X, Rows, Sample, map_rows, take
+from lowrankgcn.estimators.row_sample import Sample
+from lowrankgcn.estimators.rows import NOT_BUILT_FROM_X, Rows, map_rows, take
 from lowrankgcn.gp.blocks import Block, Views
 from lowrankgcn.gp.compiled import CompiledScores
 from lowrankgcn.gp.likelihood import CONSTANT, softmax

@@ -1,90 +1,35 @@
 """What a fitted Gaussian process classifier answers.
 
-Predictions and their sets, unsure rows, explanations, suggestions, importance of columns, and
-audits of labels.
+Predictions and their sets, unsure rows, explanations, suggestions, and importance of columns.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._validation import invalid, node_index, positive_int
-from lowrankgcn.estimators.evidence import Evidence
+from lowrankgcn.estimators.evidence_attributes import ClassifierWithEvidence
 from lowrankgcn.estimators.explanation import By, Explanation
 from lowrankgcn.estimators.gp_fitting import PreparedRows
-from lowrankgcn.estimators.gp_model import GPModel
-from lowrankgcn.estimators.label_audit import audit_labels
 from lowrankgcn.estimators.rows import IMPORTANCE, take
-from lowrankgcn.estimators.semi_supervised import SemiSupervisedClassifier, draw_seed
+from lowrankgcn.estimators.semi_supervised import draw_seed
 from lowrankgcn.gp.attribution import EVALUATIONS
 from lowrankgcn.gp.propagated_rows import PropagatedRows
-from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.suggestion import TRUSTED_LABELS, choose_rows, entropy, first_of_views
 from lowrankgcn.gp.views import RowViews
 
 _EXPLAINED, _EXPLAINED_TABLE = 100, 30  # nodes from which the importance of columns is estimated
 
 
-class ProcessClassifier(SemiSupervisedClassifier):
+class ProcessClassifier(ClassifierWithEvidence):
     """A fitted Gaussian process; :class:`SpectralGPClassifier` fits it."""
 
-    class_shares: Any
-    class_weight: Any
-    _model: GPModel
     _prepared: PreparedRows  # not in classifiers from files
-
-    @cached_property
-    def evidence_(self) -> Evidence:
-        """Estimated quality; see the class."""
-        model: GPModel = self._model
-        shares, factors = model.held_out, model.process.factors
-        words = [one for one in (self.class_shares, self.class_weight) if isinstance(one, str)]
-        if "equal" in words or "balanced" in words:
-            shares, factors = apply_factors(shares, factors), np.ones(len(factors))
-        promised = None if np.isnan(model.promised[:, 1]).all() else model.promised
-        return Evidence(model.codes, shares, model.block_shares, promised=promised, factors=factors)
-
-    @property
-    def loo_distributions_(self) -> NDArray[np.float64]:
-        """Leave-one-out distributions; see the class."""
-        return self.evidence_.distributions
-
-    @property
-    def loo_accuracy_(self) -> float:
-        """Estimated accuracy; see the class."""
-        return self.evidence_.accuracy
-
-    @property
-    def loo_interval_(self) -> tuple[float, float]:
-        """Its 90 % interval; see the class."""
-        return self.evidence_.interval
-
-    @property
-    def loo_balanced_accuracy_(self) -> float:
-        """Estimated mean recall; see the class."""
-        return self.evidence_.balanced_accuracy
-
-    @property
-    def loo_f1_(self) -> float:
-        """Estimated mean F1 score; see the class."""
-        return self.evidence_.f1
-
-    @property
-    def loo_log_loss_(self) -> float:
-        """Leave-one-out log-loss; see the class."""
-        return self.evidence_.log_loss
-
-    @property
-    def unseen_share_(self) -> float:
-        """Share of the rows that may be of classes without a label; see the class."""
-        return self.evidence_.unseen
 
     def predict_proba(self, X: Any, edges: Any = None) -> NDArray[np.float64]:
         """Predict class distributions, shape (q, C), in the order of ``classes_``.
@@ -401,36 +346,6 @@ class ProcessClassifier(SemiSupervisedClassifier):
         if IMPORTANCE in results:
             return dict(results[IMPORTANCE])
         return self._model.column_importance(None, draw_seed(self.random_state))
-
-    def audit(self) -> pd.DataFrame:
-        """Compare each label with what the other labels predict for its row.
-
-        Returns
-        -------
-        DataFrame
-            One line for each labelled row, suspicious rows first, then the least probable labels:
-            "row", its position among the rows given to fit; "label"; "label_probability", the
-            probability of the label; "loo_class" and "loo_probability", the most probable class and
-            its probability; "suspect", whether the row clearly looks like another class. All of
-            these are predicted without the label of the row itself, and missing for the only label
-            of a class.
-
-        See Also
-        --------
-        evidence_ : Accuracy, confusion and reliability by the same predictions.
-
-        Examples
-        --------
-        >>> import lowrankgcn as lg, numpy as np
-        >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
-        >>> y = np.repeat(["low", "high"], 20)
-        >>> y[3] = "high"  # a mistake
-        >>> table = lg.SpectralGPClassifier(random_state=0).fit(X, y).audit()
-        >>> table.row[table.suspect].tolist(), table.loo_class[0]
-        ([3], 'low')
-        """
-        check_is_fitted(self)
-        return audit_labels(self.evidence_, self.classes_, self._model.labelled)
 
     def _fitted_rows(self) -> PreparedRows:
         """Return the rows given to fit; raise if they are not in memory."""

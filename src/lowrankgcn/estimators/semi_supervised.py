@@ -24,7 +24,8 @@ from lowrankgcn.estimators.class_labels import (
     labelled_cells,
     read_weights,
 )
-from lowrankgcn.estimators.rows import Fit, Sample, check_rows
+from lowrankgcn.estimators.row_sample import Sample
+from lowrankgcn.estimators.rows import Fit, check_rows
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import Eigenpairs

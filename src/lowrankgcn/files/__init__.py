@@ -1,6 +1,6 @@
 """Tables in files.
 
-``reading`` and ``writing`` keep every cell as spelled in the file, and ``blocks`` reads large files
+``reading`` and ``writing`` keep every cell as spelled in the file, and ``passes`` reads large files
 block by block. ``header`` finds column names; ``delimited`` (text) and ``records`` (JSON and Excel)
 parse the formats, and ``row_matching`` finds rows again after a table was edited.
 ``tables.column_choice`` chooses the features.

@@ -10,7 +10,7 @@ A row fits no class if most of its variance remains, given the labels. Without l
 variance c + k(x, x), with the variance c of the constant. The labels leave
 :math:`v(x) = c + k(x, x) - k_x^T G^{-1} k_x` for the covariances :math:`k_x` with labelled
 rows. The measure is :math:`v(x) / (k(x, x) + 1)`, with one for the noise. A row is marked if hardly
-any labelled row has such a large value without its own label (:func:`tail_limit`). Of the measures
+any labelled row has such a large value without its own label (``tail_limit``). Of the measures
 that were compared over tables (variances, distances to labelled rows, probabilities), this one
 separates rows of a class without labels best.
 """

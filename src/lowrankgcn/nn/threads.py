@@ -22,7 +22,7 @@ _SMALL_WORK = 3 * 10**7
 def limit_threads(work: int) -> Iterator[None]:
     """Limit torch and the BLAS to one thread for less than 3e7 multiplications at a time.
 
-    For more, torch uses the number of threads of :func:`limited_threads`, if there is one.
+    For more, torch uses the number of threads of ``limited_threads``, if it is limited.
 
     Threads that wait for each other after each small product are slower than one thread, and a
     thousand times slower on a busy machine. The limit is lifted at the end of the ``with`` block.

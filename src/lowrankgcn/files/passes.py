@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
 from lowrankgcn._progress import report_progress
-from lowrankgcn.estimators.rows import smallest_keys
+from lowrankgcn.estimators.row_sample import smallest_keys
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files.delimited import (
     COMPRESSIONS,
