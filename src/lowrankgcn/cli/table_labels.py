@@ -22,17 +22,12 @@ from numpy.typing import NDArray
 
 from lowrankgcn._format import listed, percent, plural
 from lowrankgcn.cli import terminal
-from lowrankgcn.estimators.label_notes import leak_notes, plain_name, spelling_notes
+from lowrankgcn.estimators.label_notes import MARKERS, leak_notes, plain_name, spelling_notes
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import TableFile, read_file, read_texts
 from lowrankgcn.files.row_matching import free_name
 from lowrankgcn.tables import Cells, Table
 from lowrankgcn.tables.texts import TextColumn
-
-#: Texts that often mark unlabelled rows, in lower case.
-MARKERS = frozenset(
-    "na n/a #n/a nan null none ? - -- -1 unknown unlabelled unlabeled missing tbd todo".split()
-)
 
 _LISTED = 3
 _MOST = 0.5  # share of a class that may mark unlabelled rows
