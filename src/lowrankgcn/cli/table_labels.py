@@ -71,7 +71,8 @@ def find_markers(
         if name in markers:
             raise ValueError(f"--class: {name!r} is also named in --unlabelled")
     if unlabelled is not None:
-        return markers, []
+        absent = [repr(name) for name in markers if name not in names]
+        return markers, [f"--unlabelled: no cell of the target is {name}" for name in absent]
     usual = [name for name in names if plain_name(name) in MARKERS and name not in classes]
     if usual and len(names) == len(counts):  # no cell is empty
         listed = ", ".join(map(repr, usual))
