@@ -14,6 +14,8 @@ from importlib.util import find_spec
 #: How to decide about columns in Python; commands have options for it.
 COLUMN_ADVICE = "; to decide it yourself, convert columns to floats, dates or pandas' type category"
 TORCH_MISSING = "networks need torch: pip install 'lowrankgcn[nn]'"
+#: The end of a note that commands leave out, because they ask before they fit.
+MARKER_ADVICE = "if it marks unlabelled rows, replace it by None"
 
 
 class ColumnWarning(UserWarning):
@@ -34,7 +36,9 @@ class ColumnWarning(UserWarning):
 
 
 class LabelWarning(UserWarning):
-    """Classes differ by spelling only, or a column of the table may be another name of the class.
+    """A class may be a mistake, or a column of the table may be another name of the class.
+
+    Classes differ by spelling only, or one is a text such as "?" and all rows are labelled.
 
     Examples
     --------

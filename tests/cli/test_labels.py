@@ -174,7 +174,10 @@ class TestSpelling:
         frame.loc[empty, "kind"] = np.where(empty % 2, "?", "todo")
         frame.to_csv(path, index=False)
         document = classified(path, capsys, "--unlabelled", "?", "--unlabelled", "todo")
-        assert not {"?", "todo"} & document["classes"].keys()
+        assert not {"?", "todo"} & document["classes"].keys() and document["notes"] == []
+        document = classified(path, capsys, "--unlabelled", "?,to do")
+        assert "todo" in document["classes"]
+        assert "--unlabelled: no cell of the target is 'to do'" in document["notes"]
 
     def test_a_class_named_none(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         path, report = tmp_path / "parts.csv", tmp_path / "report.html"

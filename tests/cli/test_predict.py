@@ -153,6 +153,18 @@ class TestPredict:
         assert frame["prediction"].notna().all()
         assert (frame["prediction"] == frame["kind"])[1::2].mean() > 0.75
 
+    def test_columns_on_another_sheet(
+        self, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path, frame = tmp_path / "t.xlsx", cars(30, 1)
+        with pd.ExcelWriter(path) as book:
+            frame.drop(columns="colour").to_excel(book, sheet_name="Old", index=False)
+            frame.to_excel(book, sheet_name="All cars", index=False)
+        said = refused(capsys, "predict", str(model), str(path))
+        assert "has no column 'colour' of the model; --sheet 'All cars' has all of its" in said
+        assert call("predict", str(model), str(path), "--sheet", "All cars", "-q") == 0
+        assert call("predict", str(model), str(path), "--allow-missing", "-q") == 0
+
     def test_columns_of_other_names(
         self, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:

@@ -63,6 +63,20 @@ def test_table_and_file(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert "no labels yet" in captured.err
 
 
+def test_notes_are_not_repeated_as_warnings(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pd.read_csv(folder / "some.csv", dtype=str)
+    frame.loc[frame["ok"].eq("yes").idxmax(), "ok"] = "Yes"
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False)
+    assert call("suggest", str(path), "-t", "ok", "-k", "2", "--json") == 0
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert captured.err == "" and document["warnings"] == []
+    assert any("differ only by blanks" in note for note in document["notes"])
+
+
 def test_singular_and_columns_left_out_and_whole_cells(
     folder: Path,
     tmp_path: Path,

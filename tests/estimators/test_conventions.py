@@ -132,6 +132,21 @@ def test_a_class_of_zero_weight_is_said(name: str) -> None:
         getattr(lg, name)(random_state=0, **few).fit(X, Y, sample_weight=np.where(Y == "mid", 0, 1))
 
 
+@each("name", ["SpectralGPClassifier", "GCNClassifier"])
+def test_a_class_that_may_mark_unlabelled_rows_is_said(name: str) -> None:
+    """Only if no other rows are unlabelled."""
+    few = {"max_iter": 5, "n_restarts": 1} if name == "GCNClassifier" else {}
+    classifier, labels = getattr(lg, name)(random_state=0, **few), TRUE.astype(object)
+    labels[::2] = "?"
+    said = (
+        f"'\\?' is a class of {len(Y) // 2} rows; if it marks unlabelled rows, replace it by None"
+    )
+    with pytest.warns(lg.LabelWarning, match=said):
+        classifier.fit(X, labels)
+    labels[-1] = None
+    classifier.fit(X, labels)
+
+
 def test_loaded_models_rank_columns_and_suggest(
     plain: lg.SpectralGPClassifier, tmp_path: Path
 ) -> None:

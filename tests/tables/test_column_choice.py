@@ -186,6 +186,27 @@ class TestChoice:
             else:
                 assert columns.notes[0].startswith(f"column 'v': {note}"), columns.notes
 
+    def test_texts_that_may_be_numbers_or_dates_are_reported(self) -> None:
+        """Times, years of two digits, months that are not English, and units."""
+        names = ["Januar", "Februar", "März", "Mai", "Juni", "Juli", "Oktober", "Dezember"]
+        columns: dict[str, tuple[list[str], str | None]] = {
+            "at": ([f"{h}:{m}0" for h in range(4) for m in range(5)], "may be times"),
+            "us": ([f"{k % 12 + 1}/{k + 1}/24" for k in range(20)], "two digits of the year"),
+            "tag": ([f"{k + 1}. {names[k % 8]} 2024" for k in range(20)], "not English"),
+            "stay": ([f"{k} min" for k in range(20)], "may be numbers with a unit"),
+            "price": ([f"EUR {k + 10}.50" for k in range(20)], "may be numbers with a unit"),
+            "flat": ([f"{k // 4}{'abcdefghijklmnopqrst'[k]}" for k in range(20)], None),
+            "few": ([f"{k % 3} min" for k in range(20)], None),
+            "code": ([f"K{k + 10}" for k in range(20)], None),
+        }
+        frame = pd.DataFrame({name: cells for name, (cells, _) in columns.items()})
+        frame = pd.concat([frame, frame]).assign(kind=["a", "b"] * 20)
+        notes = choose_columns(frame, "kind").notes
+        for name, (cells, part) in columns.items():
+            about = [note for note in notes if note.startswith(f"column {name!r}: ")]
+            assert len(about) == (part is not None), notes
+            assert part is None or (part in about[0] and repr(cells[0]) in about[0]), about
+
     def test_other_cells_of_numeric_columns_are_missing(self) -> None:
         frame = table(v=["<5", "n.a.", "NA", *(f"{i}.5" for i in range(7))])
         columns = choose_columns(frame, "kind", numeric=["v"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -148,4 +149,10 @@ def matcher(
     from lowrankgcn.tables.column_names import match_columns
 
     names = [one for one in columns.used if one != VECTORS or file.vectors is None]
+    matched = match_columns(file.frame, names)[0].columns
+    absent = [name for name in names if name not in matched]
+    other = next((one for one, cells in file.sheets.items() if {*names} <= {*cells}), None)
+    if absent and other is not None and not allow_missing:
+        got = f"the sheet that was read has no column {absent[0]!r} of the model"
+        raise ValueError(f"{got}; --sheet {shlex.quote(other)} has all of its columns")
     return partial(match_columns, names=names, allow_missing=allow_missing)

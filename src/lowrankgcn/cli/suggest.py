@@ -46,6 +46,7 @@ def suggest(args: Arguments) -> None:
         advice = f"use -k {free}" if free else "all rows are labelled"
         message = f"{data.table.name} has {plural(free, 'row')} without a label; {advice}"
         raise terminal.option_error("-k", message)
+    run.notes += data.notes
     with run.computing("fitting"):
         from lowrankgcn.estimators import SpectralGPClassifier, first_rows
 
@@ -66,7 +67,7 @@ def suggest(args: Arguments) -> None:
             "labelled": data.n_labelled,
             "classes": n_classes,
             "left_out": data.columns.left_out,
-            "notes": data.notes,
+            "notes": run.notes,
             "rows": suggested,
             "warnings": run.warnings,
         }
@@ -77,7 +78,7 @@ def suggest(args: Arguments) -> None:
         classes = plural(n_classes, "class", "classes")
         labels = f"{plural(data.n_labelled, 'label')} of {classes}"
     run.print_line(f"{data.table.name}: {plural(len(data.labels), 'row')}, {labels}")
-    run.print_facts({"note": data.notes}, width=6)
+    run.print_facts({"note": run.notes}, width=6)
     _print_rows(run, suggested, None if predictions is None else args.target)
     for path in files.values():
         run.print_line(f"written to {path}")

@@ -22,17 +22,12 @@ from numpy.typing import NDArray
 
 from lowrankgcn._format import listed, percent, plural
 from lowrankgcn.cli import terminal
-from lowrankgcn.estimators.label_notes import leak_notes, plain_name, spelling_notes
+from lowrankgcn.estimators.label_notes import MARKERS, leak_notes, plain_name, spelling_notes
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import TableFile, read_file, read_texts
 from lowrankgcn.files.row_matching import free_name
 from lowrankgcn.tables import Cells, Table
 from lowrankgcn.tables.texts import TextColumn
-
-#: Texts that often mark unlabelled rows, in lower case.
-MARKERS = frozenset(
-    "na n/a #n/a nan null none ? - -- -1 unknown unlabelled unlabeled missing tbd todo".split()
-)
 
 _LISTED = 3
 _MOST = 0.5  # share of a class that may mark unlabelled rows
@@ -76,7 +71,8 @@ def find_markers(
         if name in markers:
             raise ValueError(f"--class: {name!r} is also named in --unlabelled")
     if unlabelled is not None:
-        return markers, []
+        absent = [repr(name) for name in markers if name not in names]
+        return markers, [f"--unlabelled: no cell of the target is {name}" for name in absent]
     usual = [name for name in names if plain_name(name) in MARKERS and name not in classes]
     if usual and len(names) == len(counts):  # no cell is empty
         listed = ", ".join(map(repr, usual))

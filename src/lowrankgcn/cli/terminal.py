@@ -28,7 +28,13 @@ from lowrankgcn._format import duration, percent, shorten
 from lowrankgcn._progress import listening
 from lowrankgcn.cli.options import PARAMETERS
 from lowrankgcn.cli.step_display import bar, lines
-from lowrankgcn.exceptions import COLUMN_ADVICE, EigensolverError, FastSumError, without_options
+from lowrankgcn.exceptions import (
+    COLUMN_ADVICE,
+    MARKER_ADVICE,
+    EigensolverError,
+    FastSumError,
+    without_options,
+)
 
 Files = Mapping[str, Path | None]  # from an option or a description
 
@@ -124,7 +130,7 @@ class Run:
         with show(name), one_line_errors(), collect_warnings() as texts:
             yield
         noted = {without_options(note) for note in self.notes}
-        texts = [text.removesuffix(COLUMN_ADVICE) for text in texts]
+        texts = [t.removesuffix(COLUMN_ADVICE) for t in texts if not t.endswith(MARKER_ADVICE)]
         self.warn([text for text in texts if text not in noted])  # a fit repeats notes on labels
 
     def about(self, context: typer.Context) -> dict[str, Any]:

@@ -215,8 +215,8 @@ class SpectralGPClassifier(ProcessClassifier):
         Warns
         -----
         LabelWarning
-            If classes differ by spelling only, or a column of a table has a value of its own for
-            each class.
+            If classes differ by spelling only, a class may mark unlabelled rows, or a column of a
+            table has a value of its own for each class.
         UnlabelledComponentWarning
             If there are no features, and a component of the graph has no label.
         """

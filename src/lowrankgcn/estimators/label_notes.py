@@ -12,8 +12,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from lowrankgcn.exceptions import LabelWarning, warn_caller, without_options
+from lowrankgcn.exceptions import MARKER_ADVICE, LabelWarning, warn_caller, without_options
 from lowrankgcn.tables import Table
+
+#: Texts that often mark unlabelled rows, in lower case.
+MARKERS = frozenset(
+    "na n/a #n/a nan null none ? - -- -1 unknown unlabelled unlabeled missing tbd todo".split()
+)
 
 _ABBREVIATED = {"y": "yes", "n": "no", "t": "true", "f": "false"}
 _WITHOUT_VALUES = ("text", "vector")
@@ -72,7 +77,10 @@ def leak_notes(labels: Any, rows: Any, features: Table, names: Iterable[Any]) ->
 
 
 def warn_of_labels(labels: Any, rows: Any) -> None:
-    """Warn of spellings and, for a table whose columns were chosen, of columns with the class.
+    """Warn of spellings, of texts that often mark unlabelled rows, and of columns with the class.
+
+    Such texts are classes beyond doubt if other rows are unlabelled. Only a table whose columns
+    were chosen is searched for the class.
 
     Parameters
     ----------
@@ -84,6 +92,9 @@ def warn_of_labels(labels: Any, rows: Any) -> None:
     notes = (
         spelling_notes(map(str, of_rows)) if all(isinstance(name, str) for name in names) else []
     )
+    for name in names if len(labels.index) == labels.n_rows else ():
+        if isinstance(name, str) and plain_name(name) in MARKERS:
+            notes.append(f"{name!r} is a class of {of_rows.count(name)} rows; {MARKER_ADVICE}")
     if rows.columns is not None and isinstance(rows.data, Table):
         whole = [name for name, kind in rows.columns.used.items() if kind not in _WITHOUT_VALUES]
         notes += leak_notes(of_rows, labels.index, rows.data, whole)

@@ -37,7 +37,7 @@ from lowrankgcn.tables.cells import Cells, Name
 from lowrankgcn.tables.column_names import check_names, listed, unknown_name
 from lowrankgcn.tables.dates import DateOrder
 from lowrankgcn.tables.label_texts import check_classes, read_texts
-from lowrankgcn.tables.left_out import Reason, mixed_note, reason_to_leave_out
+from lowrankgcn.tables.left_out import Reason, form_note, mixed_note, reason_to_leave_out
 from lowrankgcn.tables.table import Table
 from lowrankgcn.tables.text_vectors import UNFITTED, TextVectors, is_free_text, share_grams
 from lowrankgcn.tables.texts import TextColumn, plain_numbers
@@ -317,12 +317,14 @@ def choose_columns(
                 later = not fit_texts and share_grams(categories)
                 vectors = UNFITTED if later else TextVectors.fit(categories)
                 if vectors is not None:
+                    guesses += [] if kind else [form_note(column, "it is used as free text")]
                     kind, texts[name] = "text", vectors
                 elif kind == "text":
                     raise ValueError("expected words that are alike in several rows, got none")
             if kind is None:
                 kind, reason = column.kind, reason_to_leave_out(column, name, n_rows or len(table))
-                guesses.append(mixed_note(column, name, reason))
+                use = "it is used as categories" if reason is None else "it is left out"
+                guesses.append(mixed_note(column, name, use) or form_note(column, use))
                 if reason is not None:
                     left_out[name] = reason
             if name not in left_out:

@@ -13,7 +13,7 @@ from typing import Literal
 import pandas as pd
 
 from lowrankgcn.tables.cells import Name
-from lowrankgcn.tables.texts import TextColumn
+from lowrankgcn.tables.texts import MISSING_TEXTS, TextColumn
 
 Reason = Literal["identifier", "constant", "empty", "dropped"]
 
@@ -23,6 +23,32 @@ _IDENTIFIER_SHARE = 0.9  # a text column with a larger share of distinct values 
 _IDENTIFIER_WORDS = frozenset("id key uuid row index nr no".split())
 MIXED_SHARE = 0.8  # a category column with a larger share of numbers or dates is reported
 _SHOWN = 5  # names in a note
+_LEAST_FORMS, _SAMPLE = 10, 1000  # distinct texts that tell a form
+_WORDS = 12  # different words in texts of one form, as many as months
+_NUMBER, _CURRENCY = r"[0-9][0-9.,']*", "EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK"
+_MONTH = r"[^\W\d_]{3,10}\.?"
+#: What texts may be that are read neither as numbers nor as dates, by their form, and what to do.
+_FORMS = {
+    what: (re.compile(form), advice)
+    for what, form, advice in (
+        ("times", r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?( ?[AaPp][Mm])?", "hours, such as 14.5"),
+        (
+            "dates with two digits of the year",
+            r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2}",
+            "them as 2024-12-31",
+        ),
+        (
+            "dates with names of months that are not English",
+            rf"([0-9]{{1,2}}\.?[ -])?{_MONTH}[ -](1[89]|20)[0-9]{{2}}",
+            "them as 2024-12-31",
+        ),
+        (
+            "numbers with a unit",
+            rf"[+-]?({_NUMBER} ?[^\W\d_]{{1,4}}\.?|({_CURRENCY}) ?{_NUMBER})",
+            "numbers in one unit, such as 12.5",
+        ),
+    )
+}
 _REASONS = {  # of one column, and of several
     "identifier": (
         "its values identify the rows (--categorical, --numeric or --text keeps it)",
@@ -78,9 +104,11 @@ def reason_to_leave_out(column: TextColumn, name: Name, n_rows: int) -> Reason |
     return "identifier" if named or numbered else None
 
 
-def mixed_note(column: TextColumn, name: Name, reason: Reason | None) -> str | None:
-    """Return a note if nearly all cells, but not all, are numbers or dates."""
-    use = "it is used as categories" if reason is None else "it is left out"
+def mixed_note(column: TextColumn, name: Name, use: str) -> str | None:
+    """Return a note if nearly all cells, but not all, are numbers or dates.
+
+    `use` is what becomes of the column otherwise.
+    """
     advices: dict[Literal["number", "date"], str] = {
         "number": f"--numeric {name!r} reads other cells as missing",
         "date": "correct the other cells to use it as dates",
@@ -90,4 +118,24 @@ def mixed_note(column: TextColumn, name: Name, reason: Reason | None) -> str | N
         parsed, present, other, share = column.parsed(kind)
         if other is not None and parsed >= MIXED_SHARE * present and share > 0.5:
             return f"{parsed} of {present} cells are {kind}s, {other!r} is not; {use} ({advice})"
+    return None
+
+
+def form_note(column: TextColumn, use: str) -> str | None:
+    """Return a note if nearly all texts may be numbers, times or dates that are not read as such.
+
+    >>> from lowrankgcn.tables.cells import Cells
+    >>> column = TextColumn(Cells.read(pd.Series([f"{k} min" for k in range(10, 30)]), "stay"))
+    >>> form_note(column, "it is used as categories")
+    "'10 min' and others may be numbers with a unit; it is used as categories; write ..."
+    """
+    if column.kind != "category" or column.cells.ordered:
+        return None
+    texts = [text.strip() for text in column.cells.values if isinstance(text, str)][:_SAMPLE]
+    texts = [text for text in texts if text not in MISSING_TEXTS]
+    for what, (form, advice) in _FORMS.items() if len(texts) >= _LEAST_FORMS else ():
+        alike = [text for text in texts if form.fullmatch(text)]
+        words = {re.sub(r"[\W\d_]", "", text) for text in alike}
+        if len(alike) >= MIXED_SHARE * len(texts) and len(words) <= _WORDS:
+            return f"{alike[0]!r} and others may be {what}; {use}; write {advice}"
     return None

@@ -274,7 +274,8 @@ class TextColumn:
             other = repr(spell(first, cells.unit) if cells.unit else first)
             raise ValueError(f"expected {expected}, got {other}")
         if other is not None:
-            raise ValueError(f"expected {expected}, got {other!r}")
+            advice = "correct such cells or leave them empty"
+            raise ValueError(f"expected {expected}, got {other!r}; {advice}")
         missing = np.append(np.asarray(values.is_null()), True)[cells.codes]
         return Cells(missing, np.append(np.asarray(values.fill_null(0)), 0)[cells.codes])
 
