@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import lowrankgcn as lg
-from lowrankgcn.files import blocks, read_file, writing
+from lowrankgcn.files import passes, read_file, writing
 from lowrankgcn.files.passes import BlockFile, open_blocks
 from tests.cli.commands import call, refused
 
@@ -56,9 +56,9 @@ def in_blocks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Read every file in blocks of so many bytes, or as a whole if 0."""
 
     def set_size(size: int) -> None:
-        monkeypatch.setattr(blocks, "LEAST", 0 if size else 2**60)
+        monkeypatch.setattr(passes, "LEAST", 0 if size else 2**60)
         monkeypatch.setitem(open_blocks.__kwdefaults__, "block_bytes", size)
-        monkeypatch.setattr(blocks, "_BLOCK_ROWS", max(1, size // 32))
+        monkeypatch.setattr(passes, "_BLOCK_ROWS", max(1, size // 32))
 
     return set_size
 
@@ -194,7 +194,7 @@ def test_most_rows_are_labelled(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(blocks, "MOST_LABELLED", 100)
+    monkeypatch.setattr(passes, "MOST_LABELLED", 100)
     in_blocks(2**12)
     path, out = tmp_path / "t.csv", tmp_path / "o.csv"
     frame = table()
@@ -234,7 +234,7 @@ def test_malformed_rows_far_down(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     in_blocks(2**12)
-    monkeypatch.setattr(blocks, "_HEAD", 2**10)
+    monkeypatch.setattr(passes, "_HEAD", 2**10)
     path, out = tmp_path / "t.csv", tmp_path / "o.csv"
     table().to_csv(path, index=False)
     good = path.read_bytes()
@@ -295,9 +295,9 @@ class TestStopped:
         path, out = files
         code = (
             "import time\n"
-            "from lowrankgcn.files import blocks, writing\n"
+            "from lowrankgcn.files import passes, writing\n"
             "from lowrankgcn.cli.app import app\n"
-            "blocks.LEAST, blocks.open_blocks.__kwdefaults__['block_bytes'] = 0, 4096\n"
+            "passes.LEAST, passes.open_blocks.__kwdefaults__['block_bytes'] = 0, 4096\n"
             "write, done = writing.TableSink.write, []\n"
             "def write_some(self, block):\n"
             "    write(self, block); done.append(1)\n"
