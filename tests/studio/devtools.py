@@ -191,8 +191,12 @@ class Page:
         return left, top, width, height
 
     def click_on(self, selector: str) -> None:
-        """Click into the middle of an element."""
-        left, top, width, height = self.box(selector)
+        """Click into the middle of an element, once it has stopped moving."""
+        before = None
+        while before != (box := self.box(selector)):  # predictions that arrive move lines
+            before = box
+            time.sleep(0.05)
+        left, top, width, height = box
         self.click(left + width / 2, top + height / 2)
 
     def drag(self, places: list[tuple[float, float]], **more: Any) -> None:
