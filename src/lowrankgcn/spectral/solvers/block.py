@@ -30,7 +30,7 @@ _SINGLE_TOL = 1e-4  # residuals down to which sparse matrices are multiplied in 
 _ROWS = 2048  # rows of products per task: few enough to keep all threads busy
 # Chosen for the eigenpairs of benchmarks/numeric.py.
 _MOST_DEGREE = 60
-_LEAST_SEPARATION = 1e-3  # of the unwanted spectrum, by which a filter separates wanted pairs
+_LEAST_SEPARATION = 1e-4  # of the unwanted spectrum, by which a filter separates wanted pairs
 _RESIDUALS = 8  # residuals that extend the space per round: fewer products, more rounds
 
 
