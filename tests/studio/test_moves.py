@@ -99,6 +99,7 @@ def test_filters_and_labels_of_all_shown_rows(chromium: Browser, tmp_path: Path)
         person.select("suspect")
         page.wait("document.querySelector('.line[data-row=\"62\"]')")
         assert page.run(_ROWS) <= 4
+        client.settled()  # predictions change no more
         person.select("class:setosa")
         total = int(client.get("rows?show=class:setosa")["total"])
         page.wait(f"{_ROWS} === {total}")

@@ -92,8 +92,9 @@ def warn_of_labels(labels: Any, rows: Any) -> None:
     notes = (
         spelling_notes(map(str, of_rows)) if all(isinstance(name, str) for name in names) else []
     )
+    markers = MARKERS - {"-1"} if {"1", "+1"} & set(names) else MARKERS  # two signs are classes
     for name in names if len(labels.index) == labels.n_rows else ():
-        if isinstance(name, str) and plain_name(name) in MARKERS:
+        if isinstance(name, str) and plain_name(name) in markers:
             notes.append(f"{name!r} is a class of {of_rows.count(name)} rows; {MARKER_ADVICE}")
     if rows.columns is not None and isinstance(rows.data, Table):
         whole = [name for name, kind in rows.columns.used.items() if kind not in _WITHOUT_VALUES]
