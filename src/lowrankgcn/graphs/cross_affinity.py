@@ -1,15 +1,11 @@
 """Cross-affinities: normalised weights between new rows and the nodes of a graph.
 
-Points are joined by a Gaussian kernel, through landmarks or all points, or to their nearest
-neighbours; rows of a table or incidence matrix through common hyperedges; others by given weights.
+Here are those of a Gaussian kernel, through landmarks or all points. ``sparse_cross`` has those of
+nearest neighbours, of common hyperedges, and of given weights.
 
 >>> import numpy as np
 >>> import lowrankgcn as lg
 >>> from lowrankgcn.spectral.extension import cross_affinity
->>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
->>> cross_affinity(L).product(np.array([[1, 1], [0, 0]]), np.eye(2)).round(4)
-array([[0.7071, 0.7071],
-       [0.    , 0.    ]])
 >>> points = np.random.default_rng(0).normal(size=(3000, 2))
 >>> L = lg.Laplacian(lg.GaussianGraph(points, bandwidth=2.0), tol=1e-3)
 >>> cross = cross_affinity(L)
